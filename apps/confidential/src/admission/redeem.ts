@@ -1,0 +1,63 @@
+import { randomId } from '@sotto/http';
+import type { Nusd } from '@sotto/money';
+import { nusdToUsd } from '@sotto/money';
+import type { HoldBook, HoldOrder, RateStatus, RedeemReply, VersionedKey } from '@sotto/state';
+import { StateUnavailableError } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+
+export type Redeemed =
+  | { readonly result: 'admitted'; readonly holdId: string; readonly rate: RateStatus }
+  | { readonly result: 'stale_key'; readonly key: VersionedKey };
+
+/** A refusal by the key's rate limits, with their state: its answer reports them like every other (interface 4.7). */
+export class RateLimitError extends ServiceError {
+  readonly rate: RateStatus;
+
+  constructor(by: 'requests' | 'tokens', rate: RateStatus) {
+    super('rate_limited', { message: `The limit of ${by} per minute is reached.`, retryAfterS: rate.resetMs / 1000 });
+    this.rate = rate;
+  }
+}
+
+/** The most one hold may be; beyond it no amount fits into the state. */
+const maxHoldNusd = 1_000_000n * 1_000_000_000n;
+
+/** Takes the right and places the hold, in one round trip. Every refusal is thrown as the caller's error. */
+export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>): Promise<Redeemed> {
+  if (order.amountNusd > maxHoldNusd) {
+    throw new ServiceError('insufficient_balance', { message: needed(order.amountNusd) });
+  }
+  const holdId = randomId();
+  let reply: RedeemReply;
+  try {
+    reply = await holds.redeem({ ...order, holdId });
+  } catch (error) {
+    if (!(error instanceof StateUnavailableError)) throw error;
+    throw new ServiceError('service_unavailable');
+  }
+  switch (reply.result) {
+    case 'admitted':
+      return { result: 'admitted', holdId, rate: reply.rate };
+    case 'stale_key':
+      return { result: 'stale_key', key: reply.key };
+    case 'invalid_ticket':
+      throw new ServiceError('invalid_ticket');
+    case 'unknown_key':
+      throw new ServiceError('invalid_api_key');
+    case 'rate_limited':
+      throw new RateLimitError(reply.by, reply.rate);
+    case 'insufficient':
+      // What is there stays unsaid here: the broker does not tell balances (design 1).
+      throw new ServiceError('insufficient_balance', {
+        message: reply.scope === 'key' ? needed(order.amountNusd, "the key's credit limit") : needed(order.amountNusd),
+      });
+    case 'closed':
+      throw new ServiceError('service_unavailable');
+    default:
+      return reply satisfies never;
+  }
+}
+
+const needed = (amountNusd: Nusd, source = 'the prepaid balance'): string =>
+  `This request needs ${nusdToUsd(amountNusd)} USD set aside before it starts, which ${source} does not cover. ` +
+  'A smaller `max_completion_tokens` needs less.';

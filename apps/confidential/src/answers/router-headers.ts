@@ -1,0 +1,38 @@
+import type { Plan, Route } from '@sotto/router';
+import type { RateStatus } from '@sotto/state';
+import { formatResetDuration, headerNames } from '@sotto/wire';
+
+/** The rate limit headers of every inference answer (interface 4.7), as name, value, name, value. */
+export function rateHeaders(rate: RateStatus): string[] {
+  const reset = formatResetDuration(rate.resetMs);
+  return [
+    headerNames.limitRequests,
+    String(rate.limitRequests),
+    headerNames.remainingRequests,
+    String(rate.remainingRequests),
+    headerNames.resetRequests,
+    reset,
+    headerNames.limitTokens,
+    String(rate.limitTokens),
+    headerNames.remainingTokens,
+    String(rate.remainingTokens),
+    headerNames.resetTokens,
+    reset,
+  ];
+}
+
+/** Which provider and model served, and how they came to (interface 4.7). */
+export const routeHeaders = (plan: Plan, route: Route, attempts: number): string[] => [
+  headerNames.selectedModel,
+  `${route.publicProviderId}/${route.modelId}`,
+  headerNames.routing,
+  plan.routing,
+  headerNames.provider,
+  route.publicProviderId,
+  headerNames.providerAttempts,
+  String(attempts),
+  headerNames.providerFallback,
+  String(attempts > 1),
+  headerNames.privacyClass,
+  route.privacyClass,
+];

@@ -1,0 +1,44 @@
+import { createServer, registerHealth, type ServerOptions } from '@sotto/http';
+import { StateUnavailableError } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import { registerChat } from './chat/chat-route.ts';
+import type { InferenceDependencies } from './deps.ts';
+import { registerEmbeddings } from './embeddings/embeddings-route.ts';
+import { registerDisabledMedia } from './models/media-routes.ts';
+import { registerModels } from './models/models-route.ts';
+
+export interface BrokerAppOptions {
+  readonly inference: InferenceDependencies;
+  readonly isReady: () => Promise<boolean>;
+  readonly trustProxy: ServerOptions['trustProxy'];
+  readonly tls: ServerOptions['tls'];
+}
+
+/** Large enough for many inline images and long contexts. */
+const bodyLimit = 32 * 1024 * 1024;
+/** A ticket travels in a header, and with it the workspace's lists. */
+const maxHeaderBytes = 48 * 1024;
+
+/** The confidential API origin: inference content and nothing of the control plane (interface 1). */
+export function buildApp({ inference, isReady, trustProxy, tls }: BrokerAppOptions): FastifyInstance {
+  const app = createServer({
+    bodyLimit,
+    maxHeaderBytes,
+    trustProxy,
+    tls,
+    onUnexpected: inference.events.unexpected,
+    onRefused: (error, request) => {
+      const operation = request.routeOptions.url ?? 'unknown';
+      inference.events.refused({ requestId: request.id, operation, status: error.status, error: error.type });
+    },
+    translate: (error) =>
+      error instanceof StateUnavailableError ? new ServiceError('service_unavailable') : undefined,
+  });
+  registerHealth(app, isReady);
+  registerChat(app, inference);
+  registerEmbeddings(app, inference);
+  registerModels(app, inference.admission);
+  registerDisabledMedia(app);
+  return app;
+}

@@ -1,0 +1,137 @@
+import type { Adapter, ChatStreamReader } from '@sotto/providers';
+import type { AttemptOutcome } from '@sotto/router';
+import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
+
+/** Where a stream flows once it has output. Frames are `latin1`, one character a byte. */
+export interface StreamSink {
+  write(frames: string): void;
+  /** The stream is over: whole, or broken off by the provider or by its silence. */
+  end(ending: 'complete' | 'broke'): void;
+}
+
+export type StreamStart = { readonly ok: true } | ({ readonly ok: false } & AttemptFailure);
+
+export interface StreamAttemptOptions {
+  readonly adapter: Adapter;
+  readonly limits: AttemptLimits;
+  readonly reader: ChatStreamReader;
+  /** Called once: with the first output, or with the failure before any. */
+  readonly onStart: (start: StreamStart) => void;
+}
+
+/** How much may come without being output before the answer counts as malformed (design 6, "first byte"). */
+const maxSilentEvents = 64;
+const maxSilentBytes = 256 * 1024;
+/** After the terminator the provider should close; its connection is given this long to be kept for reuse. */
+const lingerMs = 1000;
+
+/** An attempt that wants a stream. Until there is output everything is kept back, so that another route can follow. */
+export class StreamAttempt extends Attempt {
+  readonly #options: StreamAttemptOptions;
+  readonly reader: ChatStreamReader;
+  #started = false;
+  #sink: StreamSink | undefined;
+  #keptBack = '';
+  #silentBytes = 0;
+  #ending: 'complete' | 'broke' | undefined;
+  #json: Buffer[] | undefined;
+
+  constructor(options: StreamAttemptOptions) {
+    super(options.adapter, options.limits);
+    this.#options = options;
+    this.reader = options.reader;
+  }
+
+  /** Lets the stream flow: what was kept back goes out first. Call once, after a successful start. */
+  flowTo(sink: StreamSink): void {
+    this.#sink = sink;
+    const keptBack = this.#keptBack;
+    this.#keptBack = '';
+    if (keptBack !== '') sink.write(keptBack);
+    if (this.#ending !== undefined) sink.end(this.#ending);
+  }
+
+  protected override onSuccess(contentType: string): void {
+    // Some gateways answer a stream request with a JSON error under status 200.
+    if (contentType.startsWith('application/json')) this.#json = [];
+  }
+
+  protected override onAnswerBytes(bytes: Buffer): void {
+    if (this.#json !== undefined) {
+      this.#json.push(bytes);
+      this.#silentBytes += bytes.length;
+      if (this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
+      return;
+    }
+    this.#take(this.reader.push(bytes.toString('latin1')), bytes.length);
+  }
+
+  protected override onAnswerEnd(): void {
+    if (this.#json !== undefined) {
+      const reading = this.adapter.readChat(Buffer.concat(this.#json), {
+        identity: { id: '', created: 0, model: '' },
+        stripReasoning: true,
+      });
+      this.onBroken(reading.ok ? 'malformed_answer' : reading.outcome);
+      return;
+    }
+    this.#take(this.reader.end(), 0);
+    if (this.isOver) return;
+    if (this.reader.isComplete) this.#complete();
+    else this.onBroken('malformed_answer');
+  }
+
+  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+    this.finish();
+    if (!this.#started) {
+      this.#started = true;
+      this.#options.onStart({ ok: false, outcome, retryAfterS });
+    } else if (this.reader.isComplete && this.reader.failure === undefined) {
+      // The answer was whole; only its closing words (usage, the terminator) never came.
+      this.#end('complete');
+    } else {
+      this.#end('broke');
+    }
+  }
+
+  #take(frames: string, bytes: number): void {
+    const { reader } = this;
+    if (this.#started) this.heard();
+    if (frames !== '') {
+      if (this.#sink === undefined) this.#keptBack += frames;
+      else this.#sink.write(frames);
+    }
+    if (reader.failure !== undefined) {
+      this.giveUp(reader.failure);
+      return;
+    }
+    if (!this.#started) {
+      if (reader.hasOutput) {
+        this.#started = true;
+        this.awaitMore();
+        this.#options.onStart({ ok: true });
+      } else {
+        this.#silentBytes += bytes;
+        if (reader.events > maxSilentEvents || this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
+      }
+    }
+    if (reader.isTerminated && !this.isOver) this.#complete();
+  }
+
+  #complete(): void {
+    this.finish();
+    if (!this.#started) {
+      // A terminator without any output is an empty success, which nobody is served.
+      this.#started = true;
+      this.#options.onStart({ ok: false, outcome: 'malformed_answer' });
+      return;
+    }
+    setTimeout(() => this.abort(), lingerMs).unref();
+    this.#end('complete');
+  }
+
+  #end(ending: 'complete' | 'broke'): void {
+    this.#ending = ending;
+    this.#sink?.end(ending);
+  }
+}

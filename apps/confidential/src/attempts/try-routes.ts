@@ -1,0 +1,104 @@
+import { type AttemptOutcome, failoverTable, nextStep, type Route } from '@sotto/router';
+import { ServiceError } from '@sotto/wire';
+import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
+import type { AttemptFailure } from './attempt.ts';
+import type { ClientLink } from './client-link.ts';
+import type { Deadline } from './deadline.ts';
+
+/** One attempt of an operation: resolves with what served, or with how it failed before output. */
+export interface AttemptRun<Success> {
+  readonly result: Promise<
+    { readonly ok: true; readonly success: Success } | ({ readonly ok: false } & AttemptFailure)
+  >;
+  abort(): void;
+}
+
+export interface TryRoutesOptions<Success> {
+  readonly routes: readonly Route[];
+  readonly providers: ProviderSet;
+  readonly client: ClientLink;
+  readonly deadline: Deadline;
+  /** Begins an attempt. `hasSuccessor` tells whether another route could follow it. */
+  readonly attempt: (route: Route, provider: CallableProvider, hasSuccessor: boolean) => AttemptRun<Success>;
+  readonly onAttempt: (count: number) => void;
+  readonly onFailed: (route: Route, failure: AttemptFailure, startedAt: number) => void;
+  readonly now: () => number;
+}
+
+export type Tried<Success> =
+  | { readonly end: 'served'; readonly route: Route; readonly startedAt: number; readonly success: Success }
+  | { readonly end: 'client_left' }
+  | { readonly end: 'refused'; readonly error: ServiceError };
+
+/** Failures after which nobody knows whether the provider has worked, and charged us, or not. */
+const ambiguous: ReadonlySet<AttemptOutcome> = new Set([
+  'timeout',
+  'network_failure',
+  'malformed_answer',
+  'server_error',
+]);
+const defaultRetryAfterS = 30;
+
+/**
+ * Tries the routes of a plan in order until one has output (interface 3.3). Each is tried at most once, and none after
+ * the client has left or the request's time is over.
+ */
+export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Promise<Tried<Success>> {
+  const { routes, client, deadline, now } = options;
+  const callable = routes.flatMap((route) => {
+    const provider = options.providers.get(route.providerId);
+    return provider === undefined ? [] : [{ route, provider }];
+  });
+  for (const [index, { route, provider }] of callable.entries()) {
+    if (client.hasLeft) return { end: 'client_left' };
+    const attempts = index + 1;
+    const remaining = callable.length - attempts;
+    options.onAttempt(attempts);
+    const startedAt = now();
+    const run = options.attempt(route, provider, remaining > 0);
+    const result = await untilInterrupted(run, client, deadline);
+    if (result === 'client_left') return { end: 'client_left' };
+    if (result === 'out_of_time') {
+      options.onFailed(route, { outcome: 'timeout' }, startedAt);
+      return { end: 'refused', error: refusal({ outcome: 'timeout' }, attempts, 0) };
+    }
+    if (result.ok) return { end: 'served', route, startedAt, success: result.success };
+    options.onFailed(route, result, startedAt);
+    if (nextStep(result.outcome, attempts, remaining).step === 'answer') {
+      return { end: 'refused', error: refusal(result, attempts, remaining) };
+    }
+  }
+  return { end: 'refused', error: new ServiceError('service_unavailable') };
+}
+
+async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientLink, deadline: Deadline) {
+  const interrupted = new Promise<'client_left' | 'out_of_time'>((resolve) => {
+    client.onLeft(() => resolve('client_left'));
+    deadline.onExpired(() => resolve('out_of_time'));
+    if (client.hasLeft) resolve('client_left');
+    else if (deadline.expired) resolve('out_of_time');
+  });
+  const result = await Promise.race([run.result, interrupted]);
+  client.onLeft(undefined);
+  deadline.onExpired(undefined);
+  if (typeof result === 'string') run.abort();
+  return result;
+}
+
+/** What the client is told: a single provider's failure in our own words, or that nobody was left. */
+function refusal({ outcome, retryAfterS }: AttemptFailure, attempts: number, remaining: number): ServiceError {
+  const step = nextStep(outcome, attempts, remaining);
+  const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
+  return new ServiceError(type, {
+    message: type === 'invalid_request' ? ownWords[outcome] : undefined,
+    ambiguous: ambiguous.has(outcome),
+    ...(type === 'rate_limited' ? { retryAfterS: retryAfterS ?? defaultRetryAfterS } : {}),
+  });
+}
+
+const ownWords: Partial<Record<AttemptOutcome, string>> = {
+  invalid_request: 'The provider refused the request as invalid. Check its parameters against the model.',
+  unprocessable:
+    'The provider could not process the request: it is too large or asks for something it does not support.',
+  content_refused: 'The provider refused the content of the request under its policy.',
+};

@@ -1,0 +1,72 @@
+import { holdOf, measureChat, planRequest, requestedOutputTokens } from '@sotto/router';
+import {
+  type ChatRequest,
+  chatRequestSchema,
+  parseRequest,
+  providerParameters,
+  reasoningSelection,
+  ServiceError,
+} from '@sotto/wire';
+import type { AdmissionQuestion } from '../admission/admit.ts';
+import type { ProviderSet } from '../providers/provider-set.ts';
+
+export interface ChatQuestion extends AdmissionQuestion {
+  readonly chat: ChatRequest;
+  readonly stripReasoning: boolean;
+  /** The caller's own parameters for a provider, without the ones that are ours. */
+  parametersFor(providerId: string): Record<string, unknown>;
+}
+
+/** Reads the body of `POST /chat/completions` into what admission and the attempts need. Throws what is wrong with it. */
+export function readChatQuestion(body: object, providers: ProviderSet): ChatQuestion {
+  const chat = parseRequest(chatRequestSchema, body);
+  const reasoning = reasoningSelection(chat);
+  if (reasoning === 'conflict') {
+    throw new ServiceError('invalid_request', {
+      message: '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
+      param: 'reasoning_effort',
+    });
+  }
+  const ceiling = requestedOutputTokens(chat);
+  if (ceiling === 'conflict') {
+    throw new ServiceError('invalid_request', {
+      message: '`max_tokens` and `max_completion_tokens` are the same setting and differ. Send one of them.',
+      param: 'max_tokens',
+    });
+  }
+  const parameters = providerParameters(body);
+  if (!parameters.ok) {
+    const message = `\`${parameters.param}\` must be an object of provider parameters, nested at most 64 levels.`;
+    throw new ServiceError('invalid_request', { message, param: parameters.param });
+  }
+  refuseUnclearStrip(parameters.byProvider);
+  const { needs, size } = measureChat(chat, ceiling);
+  const known = [...parameters.byProvider].filter(([providerId]) => providers.get(providerId) !== undefined);
+  return {
+    chat,
+    needs,
+    size,
+    bindings: { operation: 'chat', model: chat.model, models: chat.models, provider: chat.provider, reasoning },
+    stripReasoning: known.some(([, given]) => given.strip_thinking_response === true),
+    plan: (context) => planRequest(chat, needs, context),
+    holdOf: (attempts) => holdOf(attempts, size),
+    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
+    parametersFor(providerId) {
+      const { strip_thinking_response: _, ...own } = parameters.byProvider.get(providerId) ?? {};
+      return own;
+    },
+  };
+}
+
+/**
+ * What is no boolean would leave a trace in sight that was meant to be hidden. Asked of every provider, known or not,
+ * so that it tells nobody which ones there are.
+ */
+function refuseUnclearStrip(byProvider: ReadonlyMap<string, Record<string, unknown>>): void {
+  for (const [providerId, { strip_thinking_response: strip }] of byProvider) {
+    if (strip != null && typeof strip !== 'boolean') {
+      const param = `${providerId}_parameters.strip_thinking_response`;
+      throw new ServiceError('invalid_request', { message: '`strip_thinking_response` must be a boolean.', param });
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import { nusdToUsd, type RequestEnd } from '@sotto/money';
+import type { ChatStreamReader, ReportedUsage } from '@sotto/providers';
+import type { Route } from '@sotto/router';
+import { type ErrorType, errorTable, sseDone, sseFrame } from '@sotto/wire';
+import { shownUsage } from '../answers/shown-usage.ts';
+import { StreamAttempt, type StreamStart } from '../attempts/stream-attempt.ts';
+import type { InferenceRequest } from '../inference-request.ts';
+import type { ChatQuestion } from './chat-question.ts';
+import { type StreamEnd, streamToClient } from './stream-to-client.ts';
+import { chatTarget } from './upstream-target.ts';
+
+/** Serves a chat request that wants a stream. */
+export async function serveStreamedChat(inference: InferenceRequest, question: ChatQuestion): Promise<void> {
+  const { deps } = inference;
+  const id = `chatcmpl-${deps.randomId()}`;
+  const created = Math.floor(deps.now() / 1000);
+  const tried = await inference.try<StreamAttempt>((route, provider, hasSuccessor) => {
+    const { adapter, upstream, entry } = provider;
+    let attempt: StreamAttempt | undefined;
+    const result = new Promise<{ ok: true; success: StreamAttempt } | Extract<StreamStart, { ok: false }>>(
+      (resolve) => {
+        const begun = new StreamAttempt({
+          adapter,
+          limits: inference.limitsOf(entry.timeouts, hasSuccessor),
+          reader: adapter.openChatStream({
+            identity: { id, created, model: route.modelId },
+            stripReasoning: question.stripReasoning,
+          }),
+          onStart: (start) => resolve(start.ok ? { ok: true, success: begun } : start),
+        });
+        attempt = begun;
+        begun.start(upstream, adapter.chatRequest(question.chat, chatTarget(question, route, entry)));
+      },
+    );
+    return { result, abort: () => attempt?.abort() };
+  });
+  if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
+  if (tried.end === 'refused') return inference.refuse(tried.error);
+
+  const { route, startedAt, success: attempt } = tried;
+  const firstOutputAt = deps.now();
+  const end = await streamToClient(inference, route, attempt);
+  const reported = usageOf(attempt.reader);
+  const metered = await inference.settlement.settle(
+    requestEnds[end],
+    inference.served(route, reported, attempt.reader.producedBytes),
+  );
+  const { response } = inference.client;
+  if (end === 'complete') {
+    if (question.chat.stream_options?.include_usage === true) {
+      const usage = { ...shownUsage(reported, metered.usage), cost: nusdToUsd(metered.chargeNusd) };
+      const chunk = { id, object: 'chat.completion.chunk', created, model: route.modelId, choices: [], usage };
+      response.write(sseFrame(JSON.stringify(chunk)));
+    }
+    response.end(sseDone);
+  } else if (end !== 'client_left') {
+    const type = end === 'out_of_time' ? 'provider_timeout' : 'provider_error';
+    response.end(errorFrame({ id, created, model: route.modelId }, type, inference.request.id));
+  }
+  measure(inference, {
+    route,
+    end,
+    ttftMs: firstOutputAt - startedAt,
+    speed: [metered.usage.completionTokens, deps.now() - firstOutputAt],
+  });
+  inference.logged(200, route, end === 'complete' ? undefined : end);
+}
+
+/**
+ * The provider's usage, if it speaks of all that was produced. Some send one with the first piece: whoever left before
+ * the last one came would have the answer for nothing.
+ */
+const usageOf = ({ reported, reportedAtBytes, producedBytes }: ChatStreamReader): ReportedUsage | undefined =>
+  reportedAtBytes < producedBytes ? undefined : reported;
+
+const requestEnds: Record<StreamEnd, RequestEnd> = {
+  complete: 'completed',
+  client_left: 'client_left',
+  broke: 'provider_broke',
+  broke_while_held_back: 'provider_broke_while_held_back',
+  out_of_time: 'total_time_ran_out',
+};
+
+/** The last frame of a broken stream (design 6): a chunk with `error`, and no terminator after it. */
+function errorFrame(
+  identity: { id: string; created: number; model: string },
+  type: ErrorType,
+  requestId: string,
+): string {
+  return sseFrame(
+    JSON.stringify({
+      id: identity.id,
+      object: 'chat.completion.chunk',
+      created: identity.created,
+      model: identity.model,
+      choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+      error: { message: brokenMessages[type] ?? errorTable[type].message, type, request_id: requestId },
+    }),
+  );
+}
+
+const brokenMessages: Partial<Record<ErrorType, string>> = {
+  provider_error: 'The provider broke off in the middle of the answer, which is incomplete.',
+  provider_timeout: 'The time for this request ran out in the middle of the answer, which is incomplete.',
+};
+
+interface StreamMeasure {
+  readonly route: Route;
+  readonly end: StreamEnd;
+  readonly ttftMs: number;
+  readonly speed: readonly [tokens: number, durationMs: number];
+}
+
+/** A client that leaves or holds back says nothing about the provider's success; its first token was measured. */
+function measure({ deps }: InferenceRequest, { route, end, ttftMs, speed: [tokens, durationMs] }: StreamMeasure): void {
+  if (end === 'client_left' || end === 'broke_while_held_back') return;
+  const tokensPerSecond = end === 'complete' && tokens > 1 && durationMs > 0 ? (tokens * 1000) / durationMs : undefined;
+  deps.measurements.add({ routeId: route.id, success: end === 'complete', ttftMs, tokensPerSecond });
+}

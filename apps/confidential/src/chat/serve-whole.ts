@@ -1,0 +1,47 @@
+import { nusdToUsd } from '@sotto/money';
+import type { ChatAnswer } from '@sotto/providers';
+import { answerJson } from '../answers/json-answer.ts';
+import { shownUsage } from '../answers/shown-usage.ts';
+import { JsonAttempt, type JsonResult } from '../attempts/json-attempt.ts';
+import type { InferenceRequest } from '../inference-request.ts';
+import type { ChatQuestion } from './chat-question.ts';
+import { chatTarget } from './upstream-target.ts';
+
+/** Serves a chat request that wants one JSON answer. */
+export async function serveWholeChat(inference: InferenceRequest, question: ChatQuestion): Promise<void> {
+  const { deps } = inference;
+  const id = `chatcmpl-${deps.randomId()}`;
+  const created = Math.floor(deps.now() / 1000);
+  const tried = await inference.try<Extract<JsonResult<ChatAnswer>, { ok: true }>>((route, provider, hasSuccessor) => {
+    const { adapter, upstream, entry } = provider;
+    const options = { identity: { id, created, model: route.modelId }, stripReasoning: question.stripReasoning };
+    let attempt: JsonAttempt<ChatAnswer> | undefined;
+    const result = new Promise<JsonResult<ChatAnswer>>((resolve) => {
+      attempt = new JsonAttempt({
+        adapter,
+        limits: inference.limitsOf(entry.timeouts, hasSuccessor),
+        read: (body) => adapter.readChat(body, options),
+        onResult: resolve,
+      });
+      attempt.start(upstream, adapter.chatRequest(question.chat, chatTarget(question, route, entry)));
+    }).then((read) => (read.ok ? { ok: true as const, success: read } : read));
+    return { result, abort: () => attempt?.abort() };
+  });
+  if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
+  if (tried.end === 'refused') return inference.refuse(tried.error);
+
+  const { route, startedAt, success } = tried;
+  const { answer, reported, producedBytes } = success.reading;
+  const { usage, chargeNusd } = await inference.settlement.settle(
+    'completed',
+    inference.served(route, reported, producedBytes),
+  );
+  const durationMs = deps.now() - startedAt;
+  deps.measurements.add({
+    routeId: route.id,
+    success: true,
+    ttftMs: durationMs,
+    tokensPerSecond: usage.completionTokens > 0 ? (usage.completionTokens * 1000) / Math.max(durationMs, 1) : undefined,
+  });
+  answerJson(inference, route, { ...answer, usage: { ...shownUsage(reported, usage), cost: nusdToUsd(chargeNusd) } });
+}

@@ -1,0 +1,67 @@
+import type { Route } from '@sotto/router';
+import type { StreamAttempt, StreamSink } from '../attempts/stream-attempt.ts';
+import type { InferenceRequest } from '../inference-request.ts';
+
+export type StreamEnd = 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | 'out_of_time';
+
+/** A provider that breaks this soon after the client let go may have broken because of the client. */
+const heldBackGraceMs = 5_000;
+
+/**
+ * Sends headers and lets a stream flow to the client, with back-pressure, until it is over; resolves with how.
+ * What still belongs at its end (usage, the terminator, an error) is the caller's, after the settlement.
+ */
+export function streamToClient(inference: InferenceRequest, route: Route, attempt: StreamAttempt): Promise<StreamEnd> {
+  const { client, reply, deadline, deps } = inference;
+  const { response } = client;
+  if (client.hasLeft) {
+    attempt.abort();
+    return Promise.resolve('client_left');
+  }
+  reply.hijack();
+  response.writeHead(200, [
+    ...inference.headers(route),
+    'content-type',
+    'text/event-stream; charset=utf-8',
+    // Proxies in between must not collect events.
+    'x-accel-buffering',
+    'no',
+  ]);
+  return new Promise((resolve) => {
+    let heldBack = false;
+    let heldBackAt = Number.NEGATIVE_INFINITY;
+    const over = (end: StreamEnd): void => {
+      client.onLeft(undefined);
+      deadline.onExpired(undefined);
+      response.off('drain', letGo);
+      resolve(end);
+    };
+    const letGo = (): void => {
+      heldBack = false;
+      heldBackAt = deps.now();
+      attempt.resume();
+    };
+    const sink: StreamSink = {
+      write(frames) {
+        if (response.write(frames, 'latin1') || heldBack) return;
+        heldBack = true;
+        attempt.pause();
+        response.once('drain', letGo);
+      },
+      end(ending) {
+        if (ending === 'complete') return over('complete');
+        const clientsDoing = heldBack || deps.now() - heldBackAt < heldBackGraceMs;
+        over(clientsDoing ? 'broke_while_held_back' : 'broke');
+      },
+    };
+    client.onLeft(() => {
+      attempt.abort();
+      over('client_left');
+    });
+    deadline.onExpired(() => {
+      attempt.abort();
+      over('out_of_time');
+    });
+    attempt.flowTo(sink);
+  });
+}

@@ -1,0 +1,17 @@
+import type { AdmissionDependencies } from './admission/admit.ts';
+import type { BrokerEvents } from './events.ts';
+import type { MeasurementLog } from './planning/measurement-log.ts';
+import type { ProviderSet } from './providers/provider-set.ts';
+import type { SettlementDependencies } from './settlement/request-settlement.ts';
+
+/** What serving one inference request takes. */
+export interface InferenceDependencies {
+  readonly admission: AdmissionDependencies;
+  readonly settlement: SettlementDependencies;
+  readonly providers: ProviderSet;
+  readonly measurements: MeasurementLog;
+  readonly events: BrokerEvents;
+  readonly now: () => number;
+  /** 128 random bits as text, for ids that join with nothing. */
+  readonly randomId: () => string;
+}

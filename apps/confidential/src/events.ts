@@ -1,0 +1,51 @@
+import type { AttemptOutcome, DroppedRoute } from '@sotto/router';
+import type { Logger } from 'pino';
+
+/** Everything the broker ever logs: allow-listed fields, one line a request, one a failed attempt. Never content. */
+export interface BrokerEvents {
+  request(fields: {
+    readonly requestId: string;
+    readonly operation: string;
+    readonly status: number;
+    readonly error?: string | undefined;
+    readonly route?: string | undefined;
+    readonly attempts: number;
+    readonly durationMs: number;
+  }): void;
+  refused(fields: {
+    readonly requestId: string;
+    readonly operation: string;
+    readonly status: number;
+    readonly error: string;
+  }): void;
+  attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
+  routesDropped(routes: readonly DroppedRoute[]): void;
+  excess(fields: { readonly route: string; readonly excessNusd: bigint }): void;
+  settlementDelayed(fields: { readonly pending: number }): void;
+  /** Holds in this broker's name that it knew nothing of, cancelled. */
+  strays(fields: { readonly holds: number }): void;
+  unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
+  lifecycle(
+    state: 'listening' | 'draining' | 'stopped',
+    fields?: { readonly address?: string; readonly open?: number },
+  ): void;
+}
+
+export function brokerEvents(logger: Logger): BrokerEvents {
+  return {
+    request: (fields) => logger.info(fields, 'request'),
+    refused: (fields) => logger.info(fields, 'request refused'),
+    attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
+    routesDropped: (routes) =>
+      logger.warn(
+        { routes: routes.map((route) => `${route.modelId}@${route.providerId}: ${route.reason}`) },
+        'catalog routes dropped',
+      ),
+    excess: ({ route, excessNusd }) =>
+      logger.error({ route, excessNusd: excessNusd.toString() }, 'cost above its hold'),
+    settlementDelayed: (fields) => logger.warn(fields, 'settlements waiting'),
+    strays: (fields) => logger.error(fields, 'stray holds cancelled'),
+    unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
+    lifecycle: (state, fields = {}) => logger.info(fields, state),
+  };
+}

@@ -1,0 +1,2 @@
+export { builtInRegistry } from './built-in-registry.ts';
+export { type Broker, type BrokerOptions, buildBroker, RegistryFileError } from './wiring.ts';

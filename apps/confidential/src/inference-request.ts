@@ -1,0 +1,166 @@
+import type { ReportedUsage } from '@sotto/providers';
+import { failoverTable, type Route } from '@sotto/router';
+import type { ServiceError } from '@sotto/wire';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
+import { RateLimitError } from './admission/redeem.ts';
+import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
+import type { AttemptFailure } from './attempts/attempt.ts';
+import { ClientLink } from './attempts/client-link.ts';
+import { Deadline } from './attempts/deadline.ts';
+import { type Tried, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
+import type { InferenceDependencies } from './deps.ts';
+import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
+
+type Operation = 'chat' | 'embeddings';
+
+/**
+ * One inference request from admission to settlement. The operation brings how to ask a provider and how to answer the
+ * client; what is here is the same for all: the hold is settled exactly once on every path, errors included.
+ */
+export class InferenceRequest {
+  readonly deps: InferenceDependencies;
+  readonly operation: Operation;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly admission: Admission;
+  readonly question: AdmissionQuestion;
+  readonly client: ClientLink;
+  readonly deadline: Deadline;
+  readonly settlement: RequestSettlement;
+  readonly #startedAt: number;
+  attempts = 0;
+
+  private constructor(
+    deps: InferenceDependencies,
+    operation: Operation,
+    context: {
+      request: FastifyRequest;
+      reply: FastifyReply;
+      admission: Admission;
+      question: AdmissionQuestion;
+      startedAt: number;
+    },
+  ) {
+    this.deps = deps;
+    this.operation = operation;
+    this.request = context.request;
+    this.reply = context.reply;
+    this.admission = context.admission;
+    this.question = context.question;
+    this.#startedAt = context.startedAt;
+    this.client = new ClientLink(context.reply.raw);
+    const [first] = context.admission.attempts;
+    this.deadline = new Deadline(first === undefined ? 0 : context.question.totalMs(first));
+    this.settlement = new RequestSettlement(deps.settlement, context.admission, operation);
+  }
+
+  /** Admits a request and serves it. `read` parses the body; `serve` runs the attempts and answers. */
+  static async run(
+    deps: InferenceDependencies,
+    operation: Operation,
+    http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    read: () => AdmissionQuestion,
+    serve: (inference: InferenceRequest) => Promise<void>,
+  ): Promise<void> {
+    const startedAt = deps.now();
+    let question: AdmissionQuestion | undefined;
+    const admission = await admit(deps.admission, http.request, () => {
+      question = read();
+      return question;
+    }).catch((error: unknown) => {
+      if (error instanceof RateLimitError) setHeaders(http.reply, rateHeaders(error.rate));
+      throw error;
+    });
+    if (question === undefined) throw new Error('admitted without a question');
+    const inference = new InferenceRequest(deps, operation, { ...http, admission, question, startedAt });
+    try {
+      await serve(inference);
+    } catch (error) {
+      // Once the answer has begun nobody else can end it: a client must not wait for a rest that will not come.
+      if (http.reply.sent && !http.reply.raw.writableEnded) http.reply.raw.destroy();
+      throw error;
+    } finally {
+      inference.deadline.clear();
+      inference.client.onLeft(undefined);
+      // A path that forgot to settle, or threw before it could, must not keep the money.
+      if (!inference.settlement.isSettled) await inference.settlement.settle('no_output', undefined);
+    }
+  }
+
+  /** Runs the plan's attempts with the bookkeeping that every operation shares. */
+  async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<Tried<Success>> {
+    const tried = await tryRoutes({
+      routes: this.admission.attempts,
+      providers: this.deps.providers,
+      client: this.client,
+      deadline: this.deadline,
+      now: this.deps.now,
+      attempt,
+      onAttempt: (count) => {
+        this.attempts = count;
+        this.settlement.attempts = count;
+      },
+      onFailed: (route, failure, startedAt) => this.#attemptFailed(route, failure, startedAt),
+    });
+    if (tried.end === 'client_left') await this.settlement.settle('client_left_before_output', undefined);
+    if (tried.end === 'refused') await this.settlement.settle('no_output', undefined);
+    return tried;
+  }
+
+  /** The first byte limit of an attempt: none for the last candidate, which may think for long. */
+  limitsOf(timeouts: { readonly first_byte_ms: number; readonly idle_ms: number }, hasSuccessor: boolean) {
+    return { firstByteMs: hasSuccessor ? timeouts.first_byte_ms : undefined, idleMs: timeouts.idle_ms };
+  }
+
+  /** What the meter is told of a serving route. */
+  served(route: Route, reported: ReportedUsage | undefined, producedBytes: number): Served {
+    const promptTokens = this.question.size.promptTokensLikely;
+    return { route, reported: reported?.usage, counted: { promptTokens, producedBytes } };
+  }
+
+  /** Headers of a successful answer. */
+  headers(route: Route): string[] {
+    return [
+      ...rateHeaders(this.admission.rate),
+      ...routeHeaders(this.admission.plan, route, this.attempts),
+      'x-request-id',
+      this.request.id,
+      'cache-control',
+      'no-store',
+    ];
+  }
+
+  /** Refuses the request, with the rate limit headers of an admitted one. */
+  refuse(error: ServiceError): never {
+    setHeaders(this.reply, rateHeaders(this.admission.rate));
+    throw error;
+  }
+
+  /** The one log line of a request that was admitted. */
+  logged(status: number, route: Route | undefined, error?: string): void {
+    this.deps.events.request({
+      requestId: this.request.id,
+      operation: this.operation,
+      status,
+      error,
+      route: route?.id,
+      attempts: this.attempts,
+      durationMs: this.deps.now() - this.#startedAt,
+    });
+  }
+
+  #attemptFailed(route: Route, failure: AttemptFailure, startedAt: number): void {
+    const { view } = this.deps.admission;
+    view.punish(failure.outcome, route, startedAt);
+    // What the caller got wrong says nothing about the provider.
+    if (failoverTable[failure.outcome].penalizes !== 'none')
+      this.deps.measurements.add({ routeId: route.id, success: false });
+    this.deps.events.attemptFailed({ requestId: this.request.id, route: route.id, outcome: failure.outcome });
+  }
+}
+
+/** Sets headers given as name, value, name, value. */
+function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
+  for (let at = 0; at + 1 < headers.length; at += 2) reply.header(headers[at] ?? '', headers[at + 1]);
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { createRedisState } from '@sotto/state';
+import { builtInRegistry } from './built-in-registry.ts';
+import { readConfig } from './config.ts';
+import { openLog } from './log.ts';
+import { buildBroker, RegistryFileError } from './wiring.ts';
+
+/** How long running requests may take to come to their end after SIGTERM. */
+const drainMs = 30_000;
+
+async function main(): Promise<void> {
+  const read = readConfig(process.env);
+  if (!read.ok) throw new StartError(read.message);
+  const { config } = read;
+  const logger = openLog(config.logLevel);
+  const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
+  const state = createRedisState({ url: config.redisUrl, onVolatile });
+  const broker = buildBroker({
+    state,
+    logger,
+    registryFile: config.providersFile === undefined ? builtInRegistry() : readRegistryFile(config.providersFile),
+    providerKey: (name) => process.env[name],
+    secrets: config.secrets,
+    trustProxy: config.trustProxy,
+    tls: config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) },
+  });
+  await broker.start();
+  await broker.app.listen({ host: config.host, port: config.port });
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    void broker
+      .drain(drainMs)
+      .then(() => state.close())
+      .then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/** A start that cannot go on: one line, no stack. */
+class StartError extends Error {}
+
+function readRegistryFile(name: string): { name: string; bytes: Buffer } {
+  try {
+    return { name, bytes: readFileSync(name) };
+  } catch {
+    throw new StartError(`PROVIDERS_FILE is \`${name}\`: it takes the path of a readable file`);
+  }
+}
+
+main().catch((error: unknown) => {
+  const known = error instanceof StartError || error instanceof RegistryFileError;
+  const listening = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const message = listening
+    ? 'CONFIDENTIAL_PORT is taken by another process: choose a free one'
+    : known
+      ? error.message
+      : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
+  process.stderr.write(`sotto-confidential: ${message}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,22 @@
+import { bearerToken } from '@sotto/http';
+import { modelList } from '@sotto/router';
+import { ServiceError } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import { type AdmissionDependencies, assertCompatible, findKey } from '../admission/admit.ts';
+
+/** `GET /v1/models` in compatibility mode (interface 4.1). Without a credential there is nothing here (interface 1). */
+export function registerModels(app: FastifyInstance, deps: Pick<AdmissionDependencies, 'keys' | 'view'>): void {
+  app.get('/v1/models', async (request, reply) => {
+    const bearer = bearerToken(request);
+    if (bearer === undefined) throw new ServiceError('not_found');
+    const { key } = await findKey(deps, bearer, { fresh: true });
+    assertCompatible(key);
+    const { catalog } = deps.view;
+    if (catalog === undefined) throw new ServiceError('service_unavailable');
+    reply.header('cache-control', 'no-store').header('x-request-id', request.id);
+    return modelList(
+      { catalog, preferences: key.record.preferences, status: deps.view.status() },
+      Math.floor(catalog.version / 1000),
+    );
+  });
+}

@@ -1,0 +1,80 @@
+import type { Penalties, Penalty, Route } from '@sotto/router';
+import type { CatalogPort, HealthPort } from '@sotto/state';
+import { describe, expect, it } from 'vitest';
+import { MeasurementLog } from './measurement-log.ts';
+import { SharedView } from './shared-view.ts';
+
+const route = { id: 'acme/small@acme', providerId: 'acme' } as Route;
+
+function aView() {
+  const clock = { now: 1_000_000 };
+  let shared: Penalties = new Map();
+  let reachable = true;
+  const state: Partial<CatalogPort & HealthPort> = {
+    readCatalog: async () => undefined,
+    readPenalties: async () => shared,
+    async updatePenalty(key: string, next: (current: Penalty | undefined) => Penalty) {
+      if (!reachable) throw new Error('unreachable');
+      shared = new Map(shared).set(key, next(shared.get(key)));
+    },
+  };
+  const now = (): number => clock.now;
+  const whole = state as CatalogPort & HealthPort;
+  const view = new SharedView({
+    state: whole,
+    registry: { digest: '', providers: [] },
+    measurements: new MeasurementLog(whole, now),
+    now,
+    onDropped: () => {},
+  });
+  return {
+    view,
+    clock,
+    setReachable(value: boolean) {
+      reachable = value;
+    },
+    share(penalties: Penalties) {
+      shared = penalties;
+    },
+  };
+}
+
+describe('SharedView: penalties', () => {
+  it('takes effect at once, and is shared', async () => {
+    const { view, clock } = aView();
+    view.punish('server_error', route, clock.now);
+    expect(view.status().penalized(route)).toBe(true);
+    await view.refresh();
+    expect(view.status().penalized(route)).toBe(true);
+    clock.now += 30_001;
+    expect(view.status().penalized(route)).toBe(false);
+  });
+
+  it('keeps its own while the state has not taken them', async () => {
+    const { view, clock, setReachable } = aView();
+    setReachable(false);
+    view.punish('server_error', route, clock.now);
+    await view.refresh();
+    expect(view.status().penalized(route)).toBe(true);
+    clock.now += 10_000;
+    view.punish('server_error', route, clock.now);
+    await view.refresh();
+    clock.now += 59_000;
+    expect(view.status().penalized(route)).toBe(true);
+    clock.now += 600_000;
+    await view.refresh();
+    expect(view.status().penalized(route)).toBe(false);
+  });
+
+  it('takes what other brokers know better', async () => {
+    const { view, clock, share } = aView();
+    view.punish('server_error', route, clock.now);
+    const lastStrikeAt = clock.now + 5;
+    share(
+      new Map([[`route:${route.id}`, { kind: 'timeout', strikes: 3, lastStrikeAt, expiresAt: clock.now + 120_000 }]]),
+    );
+    await view.refresh();
+    clock.now += 100_000;
+    expect(view.status().penalized(route)).toBe(true);
+  });
+});

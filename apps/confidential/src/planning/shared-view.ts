@@ -1,0 +1,82 @@
+import {
+  type AttemptOutcome,
+  bindCatalog,
+  type Catalog,
+  type DroppedRoute,
+  isPenalized,
+  type Penalties,
+  type Penalty,
+  penaltyKey,
+  penaltyRules,
+  type RegistryPublic,
+  type Route,
+  type RouteStatus,
+  strike,
+} from '@sotto/router';
+import type { CatalogPort, HealthPort } from '@sotto/state';
+import type { MeasurementLog } from './measurement-log.ts';
+
+export interface SharedViewDependencies {
+  readonly state: CatalogPort & HealthPort;
+  readonly registry: RegistryPublic;
+  readonly measurements: MeasurementLog;
+  readonly now: () => number;
+  readonly onDropped: (routes: readonly DroppedRoute[]) => void;
+}
+
+/** What the broker plans with, in memory: the catalog bound to its own registry, penalties and measurements. */
+export class SharedView {
+  readonly #deps: SharedViewDependencies;
+  #catalog: Catalog | undefined;
+  #penalties: Penalties = new Map();
+
+  constructor(deps: SharedViewDependencies) {
+    this.#deps = deps;
+  }
+
+  get catalog(): Catalog | undefined {
+    return this.#catalog;
+  }
+
+  /** The health of routes at this moment. */
+  status(): RouteStatus {
+    const now = this.#deps.now();
+    return {
+      measurements: this.#deps.measurements.measurements,
+      penalized: (route) => isPenalized(this.#penalties, route, now),
+    };
+  }
+
+  /** Takes a newer catalog, never an older one, and the penalties that other brokers gave. */
+  async refresh(): Promise<void> {
+    const { state, registry, onDropped } = this.#deps;
+    const snapshot = await state.readCatalog(this.#catalog?.version ?? 0);
+    if (snapshot !== undefined) {
+      const { version, digest, file } = snapshot;
+      const { catalog, dropped } = bindCatalog(file, registry, { version, digest });
+      this.#catalog = catalog;
+      if (dropped.length > 0) onDropped(dropped);
+    }
+    this.#penalties = this.#withOwn(await state.readPenalties());
+  }
+
+  /** The shared penalties, and of our own those that are newer: still on their way, or given while the state was away. */
+  #withOwn(shared: Penalties): Penalties {
+    const oldest = this.#deps.now() - penaltyRules.resetMs;
+    const own = [...this.#penalties].filter(
+      ([key, { lastStrikeAt }]) => lastStrikeAt > (shared.get(key)?.lastStrikeAt ?? oldest),
+    );
+    return own.length === 0 ? shared : new Map([...shared, ...own]);
+  }
+
+  /** Punishes a route, or its provider, for a failed attempt: here at once, for the other brokers in the background. */
+  punish(outcome: AttemptOutcome, route: Route, startedAt: number): void {
+    const key = penaltyKey(outcome, route);
+    if (key === undefined) return;
+    const now = this.#deps.now();
+    const next = (current: Penalty | undefined): Penalty => strike(current, { kind: outcome, startedAt, now });
+    this.#penalties = new Map(this.#penalties).set(key, next(this.#penalties.get(key)));
+    // Where the state is unavailable the penalty stays local: health is advice, never a reason to fail a request.
+    this.#deps.state.updatePenalty(key, next).catch(() => {});
+  }
+}

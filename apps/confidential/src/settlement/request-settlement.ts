@@ -1,0 +1,111 @@
+import { randomId } from '@sotto/http';
+import { type Metered, type MeterReading, meter, noUsage, type RequestEnd } from '@sotto/money';
+import type { Route } from '@sotto/router';
+import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
+import type { Admission } from '../admission/admit.ts';
+
+export interface SettlementDependencies {
+  readonly holds: HoldBook;
+  readonly macKey: Buffer;
+  readonly now: () => number;
+  readonly onExcess: (route: Route, excessNusd: bigint) => void;
+}
+
+/** The serving route and what it produced; undefined where no attempt was made. */
+export interface Served {
+  readonly route: Route;
+  readonly reported: MeterReading['reported'];
+  readonly counted: MeterReading['counted'];
+}
+
+/** How long a finished answer waits for its settlement before the client gets its end anyway (design 4, step 7). */
+const patienceMs = 250;
+const minuteMs = 60_000;
+const statuses: Record<RequestEnd, Settlement['status']> = {
+  completed: 'completed',
+  client_left: 'cancelled',
+  provider_broke: 'failed',
+  provider_broke_while_held_back: 'cancelled',
+  total_time_ran_out: 'failed',
+  client_left_before_output: 'cancelled',
+  no_output: 'failed',
+};
+
+/** The one settlement of one admitted request: whichever way the request ends, and however often it is told so. */
+export class RequestSettlement {
+  readonly #deps: SettlementDependencies;
+  readonly #admission: Admission;
+  readonly #operation: Settlement['operation'];
+  #metered: Metered | undefined;
+  attempts = 0;
+
+  constructor(deps: SettlementDependencies, admission: Admission, operation: Settlement['operation']) {
+    this.#deps = deps;
+    this.#admission = admission;
+    this.#operation = operation;
+  }
+
+  get isSettled(): boolean {
+    return this.#metered !== undefined;
+  }
+
+  /** Settles, once; resolves when it is accepted or patience has run out. A second call changes nothing. */
+  async settle(end: RequestEnd, served: Served | undefined): Promise<Metered> {
+    if (this.#metered !== undefined) return this.#metered;
+    const { holdNusd, shard, holdId } = this.#admission;
+    const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false };
+    const metered = served === undefined ? free : meter({ ...served, price: served.route.price, end, holdNusd });
+    this.#metered = metered;
+    if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
+    // Nothing was tried: the hold goes back, and there is nothing to tell.
+    const entry =
+      this.attempts === 0 ? undefined : signSettlement(this.#deps.macKey, this.#record(end, served, metered));
+    const { usage, chargeNusd } = metered;
+    const accepted = this.#deps.holds.settle({
+      shard,
+      holdId,
+      chargeNusd,
+      usedTokens: usage.promptTokens + usage.completionTokens,
+      entry,
+    });
+    await withPatience(accepted);
+    return metered;
+  }
+
+  #record(end: RequestEnd, served: Served | undefined, { usage, chargeNusd, estimated }: Metered): Settlement {
+    const { accountRef, holdId, attempts } = this.#admission;
+    const charged = chargeNusd > 0n || end === 'completed';
+    return {
+      v: 1,
+      id: charged ? holdId : randomId(),
+      kind: charged ? 'charge' : 'release',
+      accountRef,
+      chargeNusd: chargeNusd.toString(),
+      at: Math.floor(this.#deps.now() / minuteMs) * minuteMs,
+      operation: this.#operation,
+      model: served?.route.modelId ?? attempts[0]?.modelId ?? '',
+      provider: served?.route.publicProviderId ?? null,
+      privacyClass: served?.route.privacyClass ?? null,
+      promptTokens: usage.promptTokens,
+      cachedTokens: usage.cachedTokens,
+      completionTokens: usage.completionTokens,
+      reasoningTokens: usage.reasoningTokens,
+      attempts: this.attempts,
+      fallback: this.attempts > 1,
+      status: statuses[end],
+      estimated,
+    };
+  }
+}
+
+function withPatience(accepted: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, patienceMs);
+    const over = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    // Where it was not accepted the book keeps it and sends it again; waiting on would not make it sooner.
+    accepted.then(over, over);
+  });
+}

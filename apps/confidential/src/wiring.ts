@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { randomId, repeat } from '@sotto/http';
+import { adapterNames, type FileProblem, parseRegistry, publicRegistry } from '@sotto/router';
+import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { KeyCache } from './admission/key-cache.ts';
+import { buildApp } from './app.ts';
+import type { BrokerConfig } from './config.ts';
+import { brokerEvents } from './events.ts';
+import { MeasurementLog } from './planning/measurement-log.ts';
+import { SharedView } from './planning/shared-view.ts';
+import { openProviders } from './providers/provider-set.ts';
+
+export interface BrokerOptions {
+  readonly state: State;
+  readonly logger: Logger;
+  /** The provider registry as it stands in the measured image. */
+  readonly registryFile: { readonly name: string; readonly bytes: Buffer };
+  /** Reads a provider's key from the broker's own environment. */
+  readonly providerKey: (name: string) => string | undefined;
+  readonly secrets: BrokerConfig['secrets'];
+  readonly trustProxy: BrokerConfig['trustProxy'];
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly now?: () => number;
+}
+
+export interface Broker {
+  readonly app: FastifyInstance;
+  /** Publishes the registry's public half and begins to follow the shared state. */
+  start(): Promise<void>;
+  /** Stops admitting, lets what runs come to its end within `graceMs`, and hands every settlement over. */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** What is wrong with the registry file, for the one line that ends a start. */
+export class RegistryFileError extends Error {
+  constructor(name: string, problems: readonly FileProblem[]) {
+    super(problems.map(({ line, message }) => `${name}:${line}: ${message}`).join('\n'));
+    this.name = 'RegistryFileError';
+  }
+}
+
+const refreshMs = 500;
+const measureMs = 2_000;
+const tendMs = 1_000;
+/** One shard after the other: each about once a minute. */
+const reconcileMs = 4_000;
+const leaseMs = 1_000;
+/** While a shard is not open, or this broker is not in it, it is looked at this often. */
+const unsettledMs = 50;
+
+/** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
+export function buildBroker(options: BrokerOptions): Broker {
+  const { state, logger, registryFile, secrets, now = Date.now } = options;
+  const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
+  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest);
+  if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
+  const opened = openProviders(parsed.value, options.providerKey);
+  if (!opened.ok) {
+    const message = `this broker has no adapter ${opened.missing.join(', ')} (of ${adapterNames.join(', ')})`;
+    throw new RegistryFileError(registryFile.name, [{ line: 1, message }]);
+  }
+  const { providers } = opened;
+  const events = brokerEvents(logger);
+  const registry = publicRegistry(parsed.value, providers.isAvailable);
+  const measurements = new MeasurementLog(state, now);
+  const view = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
+  const holds = new HoldBook({
+    state,
+    macKey: secrets.settlementMacKey,
+    now,
+    onDelayed: (pending) => events.settlementDelayed({ pending }),
+  });
+  const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });
+  const keys = new KeyCache(state);
+  let published = false;
+  let draining = false;
+
+  const app = buildApp({
+    inference: {
+      admission: { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now },
+      settlement: {
+        holds,
+        macKey: secrets.settlementMacKey,
+        now,
+        onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
+      },
+      providers,
+      measurements,
+      events,
+      now,
+      randomId,
+    },
+    isReady: async () =>
+      !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
+    trustProxy: options.trustProxy,
+    tls: options.tls,
+  });
+
+  const follow = async (): Promise<void> => {
+    // Published anew each time: a state that lost everything must have it back before control can project.
+    if (!published || (await state.readRegistry()) === undefined) await state.publishRegistry(registry);
+    published = true;
+    await view.refresh();
+  };
+  let reconciled = -1;
+  const tasks = [
+    repeat(refreshMs, follow),
+    repeat(measureMs, () => measurements.exchange()),
+    repeat(tendMs, () => holds.tend()),
+    repeat(reconcileMs, async () => {
+      reconciled = (reconciled + 1) % shardCount;
+      const strays = await holds.reconcile(reconciled);
+      if (strays > 0) events.strays({ holds: strays });
+    }),
+    repeat(leaseMs, async () => {
+      await leases.tend();
+      if (!leases.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
+      return !leases.isSettled;
+    }),
+  ];
+
+  return {
+    app,
+    async start() {
+      await follow().catch(() => {});
+      for (const task of tasks) task.start();
+    },
+    async drain(graceMs) {
+      draining = true;
+      events.lifecycle('draining');
+      const closed = app.close();
+      app.server.closeIdleConnections();
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+      app.server.closeAllConnections();
+      await closed;
+      for (const task of tasks) await task.stop();
+      await measurements.exchange().catch(() => {});
+      for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+      await leases.leave();
+      await providers.close();
+      events.lifecycle('stopped');
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { createServer, registerHealth, type ServerOptions } from '@sotto/http';
+import { type ProjectionPort, StateUnavailableError } from '@sotto/state';
+import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import type { Billing } from './billing/billing.ts';
+import { type CatalogRoutesDependencies, registerCatalog } from './catalog/catalog-routes.ts';
+import type { SessionDependencies } from './credentials/session-credentials.ts';
+import { isDatabaseUnavailable, orDatabaseFailure } from './database/database.ts';
+import type { ControlEvents } from './events.ts';
+import { registerKeys } from './keys/key-routes.ts';
+import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
+import { registerFirstSteps } from './pages/first-steps.ts';
+import type { Projector } from './projection/projector.ts';
+import { registerRouting } from './routing/routing-routes.ts';
+import { authRoutes } from './sessions/plugin.ts';
+import { registerTickets, type TicketDependencies } from './tickets/ticket-routes.ts';
+import { registerUsage } from './usage/usage-routes.ts';
+import { registerWorkspaces } from './workspaces/workspace-routes.ts';
+
+export interface ControlAppOptions {
+  readonly sessions: SessionDependencies;
+  readonly projector: Projector;
+  readonly state: ProjectionPort;
+  readonly catalog: CatalogRoutesDependencies;
+  readonly billing: Billing;
+  readonly tickets: Omit<TicketDependencies, 'rateLimit'>;
+  readonly limits: { readonly control: number; readonly minting: number; readonly redis: Redis | undefined };
+  readonly origin: string;
+  readonly events: ControlEvents;
+  readonly isReady: () => Promise<boolean>;
+  readonly trustProxy: ServerOptions['trustProxy'];
+  readonly confidentialOrigin: string;
+  readonly now: () => number;
+}
+
+const bodyLimit = 256 * 1024;
+const maxHeaderBytes = 16 * 1024;
+
+/** The control origin: everything but content. */
+export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
+  const { sessions, events } = options;
+  const app = createServer({
+    bodyLimit,
+    maxHeaderBytes,
+    trustProxy: options.trustProxy,
+    onUnexpected: events.unexpected,
+    translate: (error) =>
+      error instanceof StateUnavailableError || isDatabaseUnavailable(error)
+        ? new ServiceError('service_unavailable')
+        : undefined,
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // The route's pattern, never the URL: reset links carry secrets in theirs.
+    const route = request.routeOptions.url ?? 'unknown';
+    if (route === '/healthz' || route === '/readyz') return;
+    events.request({
+      requestId: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime),
+    });
+  });
+  await registerRateLimits(app, options.limits);
+  registerHealth(app, options.isReady);
+  await app.register(authRoutes, {
+    auth: sessions.auth,
+    origin: options.origin,
+    toEnvelope: authEnvelope,
+    onFailed: async (error) => {
+      const failure = await orDatabaseFailure(sessions.pool, error);
+      if (failure !== error) throw failure;
+    },
+  });
+  registerCatalog(app, options.catalog);
+  registerTickets(app, { ...options.tickets, rateLimit: ownLimit(options.limits.minting) });
+  registerKeys(app, { sessions, projector: options.projector });
+  registerRouting(app, { sessions, keeper: options.catalog.keeper, projector: options.projector });
+  registerUsage(app, { sessions, state: options.state, now: options.now });
+  registerWorkspaces(app, sessions);
+  options.billing.register(app, sessions);
+  registerFirstSteps(app, { controlOrigin: options.origin, confidentialOrigin: options.confidentialOrigin });
+  return app;
+}
+
+const authTypes: Readonly<Record<number, ErrorType>> = {
+  400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  422: 'invalid_request',
+  429: 'rate_limited',
+};
+
+/** better-auth's errors in our envelope. Its messages are its own sentences; they quote no input. */
+function authEnvelope(
+  status: number,
+  _code: string | undefined,
+  message: string | undefined,
+  requestId: string,
+): unknown {
+  const type = authTypes[status] ?? 'internal_error';
+  return errorEnvelope(
+    new ServiceError(
+      type,
+      type === 'internal_error' || !message ? {} : { message: `${message}.`.replace(/\.\.$/, '.') },
+    ),
+    requestId,
+  );
+}

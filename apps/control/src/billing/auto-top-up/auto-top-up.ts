@@ -1,0 +1,121 @@
+import { orderTotal } from '@sotto/money';
+import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { inTransaction } from '../../database/in-transaction.ts';
+import type { Package } from '../billing-plan.ts';
+import { openOrder } from '../orders/open-order.ts';
+import type { OrderRecord } from '../orders/order-record.ts';
+import { createOrder, type PlaceDependencies } from '../orders/place-order.ts';
+import { type PaymentRail, RailRefusedError, RailUnavailableError, type SavedCards } from '../rails/rail.ts';
+import { spentThisMonth } from './monthly-spend.ts';
+import { pause, setOutcome } from './outcome.ts';
+
+export interface AutoTopUpDependencies extends PlaceDependencies {
+  readonly cards: (PaymentRail & SavedCards) | undefined;
+}
+
+interface Candidate {
+  account_id: string;
+  auto_package_id: string;
+  auto_monthly_limit_nusd: string;
+}
+
+/** An account whose top-up is due: switched on, not paused, below its threshold, and none of them under way. */
+const isDue = `s.auto_enabled and s.auto_paused is null and a.balance_nusd < s.auto_threshold_nusd
+  and not exists (select 1 from orders o where o.account_id = a.id and o.automatic and o.status in ('created', 'pending'))`;
+
+const batch = 50;
+
+/**
+ * Tops up the accounts that asked for it. Nothing loops: a package is at least the threshold (`settings-routes.ts`), so
+ * that one top-up ends the need for it; one that fails pauses the account's; limits hold the next one back until the
+ * month, the day or the balance has changed.
+ */
+export async function topUpAccounts(deps: AutoTopUpDependencies): Promise<void> {
+  const { cards, pool } = deps;
+  if (cards === undefined) return;
+  const { rows } = await pool.query<Candidate>(
+    `select s.account_id, s.auto_package_id, s.auto_monthly_limit_nusd
+     from billing_settings s join accounts a on a.id = s.account_id where ${isDue}
+     -- In no order: those whom a limit holds back must not stand before the others each time.
+     order by random() limit $1`,
+    [batch],
+  );
+  for (const candidate of rows) {
+    await topUp(deps, cards, candidate).catch((error: unknown) => {
+      if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
+      deps.events.railFailed({ rail: 'card', action: 'auto_top_up', code: error.code });
+    });
+  }
+}
+
+async function topUp(
+  deps: AutoTopUpDependencies,
+  cards: PaymentRail & SavedCards,
+  { account_id: accountId, auto_package_id: packageId, auto_monthly_limit_nusd: monthlyLimit }: Candidate,
+): Promise<void> {
+  const { pool, plan, events } = deps;
+  const at = new Date(deps.now());
+  const stop = async (code: string): Promise<void> => {
+    await pause(pool, accountId, code);
+    await setOutcome(pool, { accountId, code, at });
+    events.autoTopUp({ outcome: code });
+  };
+  const bought = plan.packages.get(packageId);
+  if (bought === undefined) return stop('package_gone');
+  // Before the rail is asked: an account at its limit stays due until the month turns.
+  if ((await spentThisMonth(pool, accountId, at)) + orderTotal(bought) > BigInt(monthlyLimit)) {
+    if (await setOutcome(pool, { accountId, code: 'monthly_limit', at }))
+      events.autoTopUp({ outcome: 'monthly_limit' });
+    return;
+  }
+  const card = await cards.savedCard(accountId);
+  if (card === undefined) return stop('no_saved_card');
+  const made = await inTransaction(pool, (client) =>
+    orderWithin(client, deps, { accountId, bought, card, monthlyLimitNusd: BigInt(monthlyLimit), at }),
+  ).catch((error: unknown) => {
+    // Another process was faster: the index lets one automatic order be open.
+    if (error instanceof Error && 'code' in error && error.code === '23505') return undefined;
+    throw error;
+  });
+  if (made === undefined) return;
+  if (typeof made === 'string') {
+    // Told once; it is not looked at as a failure, and goes on by itself when the limit allows.
+    if (await setOutcome(pool, { accountId, code: made, at })) events.autoTopUp({ outcome: made });
+    return;
+  }
+  const { order } = await openOrder(deps, { rail: cards, order: made, source: 'auto_top_up' });
+  events.autoTopUp({ outcome: order.failure ?? order.status });
+}
+
+/** Makes the order, or says which limit holds it back; undefined where it is not due any more. */
+async function orderWithin(
+  client: pg.PoolClient,
+  deps: AutoTopUpDependencies,
+  wanted: {
+    readonly accountId: string;
+    readonly bought: Package;
+    readonly card: string;
+    readonly monthlyLimitNusd: bigint;
+    readonly at: Date;
+  },
+): Promise<OrderRecord | 'monthly_limit' | 'limit' | undefined> {
+  const { accountId, bought, card, monthlyLimitNusd, at } = wanted;
+  // The account's lock before the question: a charge or a top-up of this moment counts.
+  await client.query('select 1 from accounts where id = $1 for update', [accountId]);
+  const due = await client.query(
+    `select 1 from billing_settings s join accounts a on a.id = s.account_id where s.account_id = $1 and ${isDue}`,
+    [accountId],
+  );
+  if (due.rowCount === 0) return undefined;
+  if ((await spentThisMonth(client, accountId, at)) + orderTotal(bought) > monthlyLimitNusd) return 'monthly_limit';
+  const made = await createOrder(client, deps, {
+    accountId,
+    rail: 'card',
+    bought,
+    automatic: true,
+    saveCard: false,
+    card,
+  });
+  return made instanceof ServiceError ? 'limit' : made;
+}

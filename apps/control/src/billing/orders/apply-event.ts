@@ -1,0 +1,194 @@
+import { applyOrderEvent, type OrderEffect, type OrderEvent, type OrderFlag } from '@sotto/money';
+import type pg from 'pg';
+import { inTransaction } from '../../database/in-transaction.ts';
+import type { ControlEvents } from '../../events.ts';
+import { creditWithin, debitWithin, ledgerAccounts, transferWithin } from '../../ledger/post-transaction.ts';
+import { noteOutcome } from '../auto-top-up/outcome.ts';
+import type { RailEvent } from '../rails/rail.ts';
+import { issueReceipt, type Seller } from '../receipts/receipt-store.ts';
+import { nextCheck } from './next-check.ts';
+import type { OrderRecord } from './order-record.ts';
+import { lockOrder } from './order-store.ts';
+
+export interface ApplyDependencies {
+  readonly pool: pg.Pool;
+  readonly seller: Seller;
+  readonly events: ControlEvents;
+  /** Tells the shared state what an account may spend now. Its failures are mended by the projector's own loop. */
+  readonly project: (accountId: string) => Promise<void>;
+  readonly now: () => number;
+}
+
+/** Who brought the news; kept in the order's history. */
+export type EventSource = 'order' | 'webhook' | 'reconcile' | 'auto_top_up' | 'operator';
+
+/** What the rail called its side of the order, told together with the event. */
+export interface OpenedAs {
+  readonly reference: string;
+  readonly checkoutUrl: string | undefined;
+}
+
+export interface Applied {
+  readonly order: OrderRecord;
+  readonly outcome: 'applied' | 'unchanged' | 'flagged';
+  readonly flag: OrderFlag | undefined;
+}
+
+/**
+ * Applies what a rail says to an order, in one Postgres transaction: state, ledger, receipt and history move together or
+ * not at all. Answers undefined where there is no such order.
+ *
+ * The interleavings that matter. Two deliveries of one webhook, the reconcile loop and the request that placed the order
+ * may all bring `paid` at once: each locks the order's row first, so the second one sees `paid` and does nothing. A
+ * process that dies before the commit leaves nothing behind, and the rail or the loop tells again; one that dies after
+ * it leaves a balance that the projector finds by its version. Should the row's state ever be wrong, the unique
+ * references of the ledger and the one receipt an order may have still let one credit through.
+ * Locks are taken in one order: order, account, settings, receipt counter.
+ */
+export async function applyEvent(
+  deps: ApplyDependencies,
+  orderId: string,
+  event: RailEvent | (OrderEvent & { readonly type: 'opened' }),
+  { source, opened }: { readonly source: EventSource; readonly opened?: OpenedAs | undefined },
+): Promise<Applied | undefined> {
+  const at = new Date(deps.now());
+  const applied = await inTransaction(deps.pool, async (client): Promise<Applied | undefined> => {
+    const before = await lockOrder(client, orderId);
+    if (before === undefined) return undefined;
+    const step = applyOrderEvent(before, event);
+    const flag = step.effects.find((effect) => effect.type === 'flag')?.flag;
+    const flagIsNew = flag !== undefined && (await isNewFlag(client, orderId, flag));
+    const reference = before.reference ?? opened?.reference;
+    const moved =
+      step.order.status !== before.status ||
+      step.order.refundedNusd !== before.refundedNusd ||
+      step.order.disputedNusd !== before.disputedNusd;
+    if (!moved && !flagIsNew && reference === before.reference) {
+      return { order: before, outcome: flag === undefined ? 'unchanged' : 'flagged', flag };
+    }
+    let { receiptNumber } = before;
+    for (const effect of step.effects) {
+      const number = await post(client, { deps, before, effect, at });
+      receiptNumber ??= number;
+    }
+    const reason = event.type === 'failed' && 'reason' in event ? event.reason : undefined;
+    const failure = step.order.status === 'failed' ? (before.failure ?? reason) : undefined;
+    const paidAt = before.paidAt ?? (step.order.payment === undefined ? undefined : at);
+    const after: OrderRecord = {
+      ...before,
+      ...step.order,
+      reference,
+      checkoutUrl: before.checkoutUrl ?? opened?.checkoutUrl,
+      failure,
+      flag: flagIsNew ? flag : flagAfter(before, step.order.payment),
+      paidAt,
+      receiptNumber,
+    };
+    await updateOrder(client, after, nextCheck(after, at));
+    await client.query(
+      `insert into order_events (order_id, at, source, event, from_status, to_status, flag)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [orderId, at, source, event.type, before.status, after.status, flagIsNew ? flag : null],
+    );
+    await noteOutcome(client, { before, after, at });
+    return { order: after, outcome: moved || flag === undefined ? 'applied' : 'flagged', flag };
+  });
+  if (applied !== undefined) await tell(deps, applied, { event: event.type, source });
+  return applied;
+}
+
+/** What was said of money that was not credited holds no longer once a payment is. */
+const uncredited: ReadonlySet<string> = new Set(['paid_partially', 'amount_differs', 'currency_differs']);
+const flagAfter = ({ flag, payment }: OrderRecord, paid: string | undefined): OrderRecord['flag'] =>
+  payment === undefined && paid !== undefined && flag !== undefined && uncredited.has(flag) ? undefined : flag;
+
+/** Each flag is raised once: what was said before is not news, whatever was said since. */
+async function isNewFlag(client: pg.PoolClient, orderId: string, flag: OrderFlag): Promise<boolean> {
+  const { rowCount } = await client.query('select 1 from order_events where order_id = $1 and flag = $2', [
+    orderId,
+    flag,
+  ]);
+  return rowCount === 0;
+}
+
+async function tell(
+  { project, events }: ApplyDependencies,
+  { order, outcome, flag }: Applied,
+  { event, source }: { readonly event: string; readonly source: EventSource },
+): Promise<void> {
+  if (outcome === 'unchanged') return;
+  const { id: orderId, rail, status } = order;
+  events.orderMoved({ orderId, rail, event, source, status });
+  if (flag !== undefined) events.orderFlagged({ orderId, rail, flag });
+  if (order.payment !== undefined) await project(order.accountId).catch(() => {});
+}
+
+interface Posting {
+  readonly deps: ApplyDependencies;
+  readonly before: OrderRecord;
+  readonly effect: OrderEffect;
+  readonly at: Date;
+}
+
+/** Books what an effect does to money, and issues its receipt, whose number it answers. */
+async function post(client: pg.PoolClient, { deps, before, effect, at }: Posting): Promise<string | undefined> {
+  if (effect.type === 'flag') return undefined;
+  const { accountId, id: orderId, rail } = before;
+  const { amountNusd, feeNusd } = effect;
+  const funding = ledgerAccounts.fundingBy(rail);
+  if (effect.type === 'credit') {
+    const reference = `order:${orderId}`;
+    await creditWithin(client, { accountId, amountNusd, kind: 'top_up', reference, from: funding });
+    if (feeNusd > 0n) {
+      const fee = { from: funding, to: ledgerAccounts.fees, amountNusd: feeNusd, kind: 'fee' } as const;
+      await transferWithin(client, { ...fee, reference: `order-fee:${orderId}` });
+    }
+  } else {
+    // Returns only grow, so that each step of them has a number of its own: how many credit notes there were before.
+    const { rowCount } = await client.query("select 1 from receipts where order_id = $1 and kind = 'credit_note'", [
+      orderId,
+    ]);
+    const step = (rowCount ?? 0) + 1;
+    const reference = `order-refund:${orderId}:${step}`;
+    if (amountNusd > 0n) {
+      const debit = { accountId, amountNusd, kind: 'refund', reference, to: funding } as const;
+      const { shortfallNusd } = await debitWithin(client, debit);
+      if (shortfallNusd > 0n) deps.events.shortfall({ shortfallNusd });
+    }
+    if (feeNusd > 0n) {
+      const fee = { from: ledgerAccounts.fees, to: funding, amountNusd: feeNusd, kind: 'fee' } as const;
+      await transferWithin(client, { ...fee, reference: `order-fee-refund:${orderId}:${step}` });
+    }
+  }
+  return issueReceipt(client, {
+    kind: effect.type === 'credit' ? 'receipt' : 'credit_note',
+    orderId,
+    accountId,
+    rail,
+    amountNusd,
+    feeNusd,
+    seller: deps.seller,
+    issuedAt: at,
+  });
+}
+
+/** Writes what events may change, and nothing else of the row. */
+async function updateOrder(client: pg.PoolClient, order: OrderRecord, nextCheckAt: Date | undefined): Promise<void> {
+  await client.query(
+    `update orders set status = $2, refunded_nusd = $3, disputed_nusd = $4, rail_reference = $5, checkout_url = $6,
+       payment = $7, failure = $8, flag = $9, paid_at = $10, next_check_at = $11 where id = $1`,
+    [
+      order.id,
+      order.status,
+      order.refundedNusd,
+      order.disputedNusd,
+      order.reference ?? null,
+      order.checkoutUrl ?? null,
+      order.payment ?? null,
+      order.failure ?? null,
+      order.flag ?? null,
+      order.paidAt ?? null,
+      nextCheckAt ?? null,
+    ],
+  );
+}

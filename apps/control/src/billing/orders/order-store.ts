@@ -1,0 +1,105 @@
+import type { OrderPage } from '@sotto/wire';
+import type pg from 'pg';
+import { type PageCursor, readCursor, writeCursor } from '../page-cursor.ts';
+import type { OrderPointer } from '../rails/webhook.ts';
+import { type OrderRecord, type OrderRow, orderColumns, toOrderAnswer, toRecord } from './order-record.ts';
+
+type Queryable = pg.Pool | pg.PoolClient;
+
+/** Inserts an order as it is placed. The caller holds the account's lock, under which limits were checked. */
+export async function insertOrder(
+  client: pg.PoolClient,
+  order: Pick<
+    OrderRecord,
+    | 'id'
+    | 'accountId'
+    | 'rail'
+    | 'packageId'
+    | 'amountNusd'
+    | 'feeNusd'
+    | 'automatic'
+    | 'saveCard'
+    | 'card'
+    | 'createdAt'
+    | 'expiresAt'
+  >,
+  nextCheckAt: Date,
+): Promise<OrderRecord> {
+  const { rows } = await client.query<OrderRow>(
+    `insert into orders as o (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, card,
+       created_at, expires_at, next_check_at)
+     values ($1, $2, 'created', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${orderColumns}`,
+    [
+      order.id,
+      order.accountId,
+      order.rail,
+      order.packageId,
+      order.amountNusd,
+      order.feeNusd,
+      order.automatic,
+      order.saveCard,
+      order.card ?? null,
+      order.createdAt,
+      order.expiresAt,
+      nextCheckAt,
+    ],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('the order was not inserted');
+  return toRecord(row);
+}
+
+/** An order of an account; undefined where the account has no such order. */
+export async function findOrder(db: Queryable, accountId: string, orderId: string): Promise<OrderRecord | undefined> {
+  const { rows } = await db.query<OrderRow>(
+    `select ${orderColumns} from orders o where o.id = $1 and o.account_id = $2`,
+    [orderId, accountId],
+  );
+  return rows[0] && toRecord(rows[0]);
+}
+
+/** An order by its id, locked until the transaction ends. */
+export async function lockOrder(client: pg.PoolClient, orderId: string): Promise<OrderRecord | undefined> {
+  const { rows } = await client.query<OrderRow>(
+    `select ${orderColumns} from orders o where o.id = $1 for update of o`,
+    [orderId],
+  );
+  return rows[0] && toRecord(rows[0]);
+}
+
+const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** The order that a rail speaks of: by our id first, which the rail was given, then by the rail's own. */
+export async function findOrderId(
+  pool: pg.Pool,
+  rail: string,
+  { orderId, reference, payment }: OrderPointer,
+): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from orders where rail = $1 and (id = $2::uuid or rail_reference = $3 or payment = $4)
+     order by (id = $2::uuid) desc nulls last limit 1`,
+    [rail, orderId !== undefined && uuidPattern.test(orderId) ? orderId : null, reference ?? null, payment ?? null],
+  );
+  return rows[0]?.id;
+}
+
+/** One page of an account's orders, newest first. */
+export async function listOrders(
+  pool: pg.Pool,
+  accountId: string,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<OrderPage> {
+  const after: PageCursor | undefined = cursor === undefined ? undefined : readCursor(cursor, uuidPattern);
+  const { rows } = await pool.query<OrderRow>(
+    `select ${orderColumns} from orders o where o.account_id = $1
+       and ($2::timestamptz is null or (o.created_at, o.id) < ($2::timestamptz, $3::uuid))
+     order by o.created_at desc, o.id desc limit $4`,
+    [accountId, after?.at ?? null, after?.id ?? null, limit + 1],
+  );
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    data: page.map((row) => toOrderAnswer(toRecord(row))),
+    next_cursor: rows.length > limit && last !== undefined ? writeCursor({ at: last.created_at, id: last.id }) : null,
+  };
+}

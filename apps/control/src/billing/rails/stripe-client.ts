@@ -1,0 +1,42 @@
+import Stripe from 'stripe';
+import type { StripeSettings } from '../billing-settings.ts';
+import { RailRefusedError, RailUnavailableError } from './rail.ts';
+
+const timeoutMs = 10_000;
+
+/** Stripe's own client. It repeats a call once where the network fails, under the idempotency key that it was given. */
+export function stripeClient({ secretKey, apiUrl }: StripeSettings): Stripe {
+  const url = apiUrl === undefined ? undefined : new URL(apiUrl);
+  return new Stripe(secretKey, {
+    timeout: timeoutMs,
+    maxNetworkRetries: 1,
+    telemetry: false,
+    ...(url === undefined
+      ? {}
+      : {
+          protocol: url.protocol === 'http:' ? ('http' as const) : ('https' as const),
+          host: url.hostname,
+          port: url.port || (url.protocol === 'http:' ? '80' : '443'),
+        }),
+  });
+}
+
+const refusals: readonly string[] = [
+  'StripeInvalidRequestError',
+  'StripeIdempotencyError',
+  'StripePermissionError',
+  'StripeAuthenticationError',
+  'StripeCardError',
+];
+
+/** Runs a call, and tells apart what Stripe refuses for good from what cannot be known now. Messages stay inside. */
+export async function askStripe<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    const code = error.code ?? error.type;
+    if (refusals.includes(error.type)) throw new RailRefusedError(code, error);
+    throw new RailUnavailableError(code, error);
+  }
+}

@@ -1,0 +1,105 @@
+import { type Nusd, nanoPerCent } from '@sotto/money';
+import { z } from 'zod';
+import type { RailEvent } from './rail.ts';
+
+// Read loosely: an endpoint's events may come in another version of Stripe's API than our client speaks.
+const metadata = z.record(z.string(), z.string()).nullish();
+const reference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
+
+export const chargeSchema = z.looseObject({
+  id: z.string(),
+  amount_refunded: z.int(),
+  payment_intent: reference,
+  metadata,
+});
+export type ReadCharge = z.infer<typeof chargeSchema>;
+
+const latestCharge = z.union([z.string(), chargeSchema]).nullish();
+
+export const intentSchema = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  amount_received: z.int(),
+  currency: z.string(),
+  latest_charge: latestCharge,
+  last_payment_error: z.looseObject({ code: z.string().nullish(), decline_code: z.string().nullish() }).nullish(),
+  metadata,
+});
+export type ReadIntent = z.infer<typeof intentSchema>;
+
+export const sessionSchema = z.looseObject({
+  id: z.string(),
+  url: z.string().nullish(),
+  status: z.string().nullish(),
+  payment_status: z.string(),
+  amount_total: z.int().nullish(),
+  currency: z.string().nullish(),
+  payment_intent: z.union([z.string(), z.looseObject({ id: z.string(), latest_charge: latestCharge })]).nullish(),
+  metadata,
+});
+export type ReadSession = z.infer<typeof sessionSchema>;
+
+/** What our metadata say; Stripe copies a payment intent's to its charge. */
+export const metadataNames = {
+  order: 'sotto_order_id',
+  account: 'sotto_account_id',
+  automatic: 'sotto_automatic',
+} as const;
+
+export const orderIdOf = (object: { metadata?: Record<string, string> | null | undefined }): string | undefined =>
+  object.metadata?.[metadataNames.order];
+
+export const idOf = (value: z.infer<typeof reference>): string | undefined =>
+  typeof value === 'string' ? value : value?.id;
+
+/** Stripe's integer cents as nano-USD. */
+export const centsToNusd = (cents: number): Nusd => BigInt(cents) * nanoPerCent;
+
+/** What a Checkout session says of its order. */
+export function eventsOfSession(session: ReadSession): RailEvent[] {
+  const events: RailEvent[] = [];
+  const intent = session.payment_intent;
+  if (session.payment_status === 'paid') {
+    events.push({
+      type: 'paid',
+      payment: idOf(intent) ?? session.id,
+      paidNusd: centsToNusd(session.amount_total ?? 0),
+      currency: (session.currency ?? '').toUpperCase(),
+    });
+  } else if (session.status === 'expired') {
+    events.push({ type: 'expired' });
+  }
+  return [...events, ...(typeof intent === 'object' && intent !== null ? refundsOf(intent.latest_charge) : [])];
+}
+
+/** What a payment intent of an automatic order says. One that needs its owner has failed: nobody is there. */
+export function eventsOfIntent(intent: ReadIntent): RailEvent[] {
+  switch (intent.status) {
+    case 'succeeded':
+      return [
+        {
+          type: 'paid',
+          payment: intent.id,
+          paidNusd: centsToNusd(intent.amount_received),
+          currency: intent.currency.toUpperCase(),
+        },
+        ...refundsOf(intent.latest_charge),
+      ];
+    case 'processing':
+    case 'requires_confirmation':
+    case 'requires_capture':
+      return [];
+    default:
+      return [{ type: 'failed', reason: declineOf(intent) }];
+  }
+}
+
+const declineOf = ({ last_payment_error: error }: ReadIntent): string =>
+  error?.decline_code ?? error?.code ?? 'card_declined';
+
+const refundsOf = (charge: z.infer<typeof latestCharge>): RailEvent[] =>
+  typeof charge === 'object' && charge !== null ? eventsOfCharge(charge) : [];
+
+/** All refunds of a charge so far. */
+export const eventsOfCharge = ({ amount_refunded: cents }: ReadCharge): RailEvent[] =>
+  cents > 0 ? [{ type: 'refunded', totalNusd: centsToNusd(cents) }] : [];

@@ -1,0 +1,128 @@
+import { type Nusd, nusdToUsd } from '@sotto/money';
+import type { RailName, ReceiptAnswer, ReceiptPage } from '@sotto/wire';
+import type pg from 'pg';
+import { z } from 'zod';
+import { type PageCursor, readCursor, writeCursor } from '../page-cursor.ts';
+
+/** Who sells, as it stood when the receipt was issued. */
+export interface Seller {
+  readonly name: string;
+  readonly address: string;
+  readonly tax_id: string | null;
+}
+
+export interface NewReceipt {
+  readonly kind: 'receipt' | 'credit_note';
+  readonly orderId: string;
+  readonly accountId: string;
+  readonly rail: RailName;
+  readonly amountNusd: Nusd;
+  readonly feeNusd: Nusd;
+  readonly seller: Seller;
+  readonly issuedAt: Date;
+}
+
+/**
+ * Issues a receipt or a credit note, within the transaction that moves the money. The counter's row stays locked until
+ * that transaction ends, so that whoever comes next gets the next number, or this one again where we roll back: no gaps.
+ * Name and address of the account are copied as they are now.
+ */
+export async function issueReceipt(client: pg.PoolClient, receipt: NewReceipt): Promise<string> {
+  const year = receipt.issuedAt.getUTCFullYear();
+  const counted = await client.query<{ last: number }>(
+    `insert into receipt_counters as c (year, last) values ($1, 1)
+     on conflict (year) do update set last = c.last + 1 returning last`,
+    [year],
+  );
+  const number = `${year}-${String(counted.rows[0]?.last).padStart(6, '0')}`;
+  await client.query(
+    `insert into receipts (number, kind, order_id, account_id, issued_at, rail, amount_nusd, fee_nusd, corrects,
+       account_name, account_email, seller)
+     select $1, $2, $3::uuid, a.id, $5, $6, $7, $8,
+       case when $2 = 'credit_note' then (select number from receipts where order_id = $3::uuid and kind = 'receipt') end,
+       coalesce(u.name, a.name), u.email, $9
+     from accounts a left join auth_user u on u.id = a.user_id where a.id = $4`,
+    [
+      number,
+      receipt.kind,
+      receipt.orderId,
+      receipt.accountId,
+      receipt.issuedAt,
+      receipt.rail,
+      receipt.amountNusd,
+      receipt.feeNusd,
+      JSON.stringify(receipt.seller),
+    ],
+  );
+  return number;
+}
+
+interface ReceiptRow {
+  number: string;
+  kind: 'receipt' | 'credit_note';
+  order_id: string;
+  account_id: string;
+  issued_at: Date;
+  rail: RailName;
+  amount_nusd: string;
+  fee_nusd: string;
+  corrects: string | null;
+  account_name: string;
+  account_email: string | null;
+  seller: unknown;
+}
+
+export const receiptNumberPattern = /^\d{4}-\d{6,9}$/;
+
+/** A receipt of an account; undefined where the account has no such receipt. */
+export async function findReceipt(
+  pool: pg.Pool,
+  accountId: string,
+  number: string,
+): Promise<ReceiptAnswer | undefined> {
+  if (!receiptNumberPattern.test(number)) return undefined;
+  const { rows } = await pool.query<ReceiptRow>('select * from receipts where number = $1 and account_id = $2', [
+    number,
+    accountId,
+  ]);
+  return rows[0] && toAnswer(rows[0]);
+}
+
+/** One page of an account's receipts, newest first. */
+export async function listReceipts(
+  pool: pg.Pool,
+  accountId: string,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<ReceiptPage> {
+  const after: PageCursor | undefined = cursor === undefined ? undefined : readCursor(cursor, receiptNumberPattern);
+  const { rows } = await pool.query<ReceiptRow>(
+    `select * from receipts where account_id = $1
+       and ($2::timestamptz is null or (issued_at, number) < ($2::timestamptz, $3::text))
+     order by issued_at desc, number desc limit $4`,
+    [accountId, after?.at ?? null, after?.id ?? null, limit + 1],
+  );
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    data: page.map(toAnswer),
+    next_cursor:
+      rows.length > limit && last !== undefined ? writeCursor({ at: last.issued_at, id: last.number }) : null,
+  };
+}
+
+const sellerSchema = z.object({ name: z.string(), address: z.string(), tax_id: z.string().nullable() });
+
+const toAnswer = (row: ReceiptRow): ReceiptAnswer => ({
+  number: row.number,
+  kind: row.kind,
+  corrects: row.corrects,
+  issued_at: row.issued_at.toISOString(),
+  order_id: row.order_id,
+  rail: row.rail,
+  currency: 'USD',
+  amount: nusdToUsd(BigInt(row.amount_nusd)),
+  fee: nusdToUsd(BigInt(row.fee_nusd)),
+  total: nusdToUsd(BigInt(row.amount_nusd) + BigInt(row.fee_nusd)),
+  account: { id: row.account_id, name: row.account_name, email: row.account_email },
+  seller: sellerSchema.parse(row.seller),
+});

@@ -1,0 +1,93 @@
+import { type RailName, ServiceError, type WebhookAnswer } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import { type Applied, type ApplyDependencies, applyEvent } from './orders/apply-event.ts';
+import { findOrderId } from './orders/order-store.ts';
+import { sentenceOf } from './orders/sentences.ts';
+import { RailRefusedError, RailUnavailableError } from './rails/rail.ts';
+import type { Delivery, WebhookReader } from './rails/webhook.ts';
+
+export interface WebhookRoutesDependencies {
+  readonly orders: ApplyDependencies;
+  readonly readers: { readonly stripe: WebhookReader | undefined; readonly btcpay: WebhookReader | undefined };
+  /** Fastify's `config` of these routes: all deliveries of a service come from a few addresses. */
+  readonly rateLimit: object;
+}
+
+/**
+ * `/v1/billing/webhooks/stripe` and `/v1/billing/webhooks/btcpay`. What carries a good signature is answered 200 with an
+ * explanation even where nothing can be done with it, because neither service can do better by sending it again; 503
+ * asks it to, where we cannot know yet; 400 is for what its secret did not sign.
+ */
+export function registerWebhooks(app: FastifyInstance, deps: WebhookRoutesDependencies): void {
+  const { readers } = deps;
+  const routes = [
+    { path: 'stripe', rail: 'card', header: 'stripe-signature', reader: readers.stripe },
+    { path: 'btcpay', rail: 'crypto', header: 'btcpay-sig', reader: readers.btcpay },
+  ] as const;
+  for (const { path, rail, header, reader } of routes) {
+    app.post(`/v1/billing/webhooks/${path}`, { config: deps.rateLimit }, async (request, reply) => {
+      if (reader === undefined) {
+        throw new ServiceError('rail_disabled', { message: `Payment by \`${rail}\` is not configured here.` });
+      }
+      const { body } = request;
+      const signature = request.headers[header];
+      const delivery = await reader
+        .read({
+          body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+          signature: typeof signature === 'string' ? signature : undefined,
+          nowMs: deps.orders.now(),
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof RailUnavailableError || error instanceof RailRefusedError)) throw error;
+          deps.orders.events.railFailed({ rail, action: 'webhook', code: error.code });
+          throw new ServiceError('service_unavailable', {
+            message: 'The payment service cannot be asked about this event. Deliver it again.',
+            retryAfterS: 60,
+          });
+        });
+      reply.header('cache-control', 'no-store');
+      return hear(deps, rail, delivery);
+    });
+  }
+}
+
+async function hear({ orders }: WebhookRoutesDependencies, rail: RailName, delivery: Delivery): Promise<WebhookAnswer> {
+  const { events } = orders;
+  if (delivery.kind === 'refused') {
+    events.webhookRefused({ rail, failed: delivery.failed });
+    throw new ServiceError('invalid_request', { message: refusals[delivery.failed] ?? 'The delivery is malformed.' });
+  }
+  if (delivery.kind === 'ignored') return answer('ignored', delivery.reason);
+  const orderId = await findOrderId(orders.pool, rail, delivery.pointer);
+  if (orderId === undefined) {
+    events.webhookUnknownOrder({ rail, type: knownType(delivery.type) });
+    return answer('unknown_order', 'No order of this deployment belongs to it. Nothing was credited.');
+  }
+  const applied: Applied[] = [];
+  for (const event of delivery.events) {
+    const step = await applyEvent(orders, orderId, event, { source: 'webhook' });
+    if (step !== undefined) applied.push(step);
+  }
+  const flagged = applied.find(({ flag }) => flag !== undefined)?.flag;
+  if (flagged !== undefined) return answer('flagged', sentenceOf(flagged));
+  const status = applied.at(-1)?.order.status ?? 'unknown';
+  return applied.some(({ outcome }) => outcome === 'applied')
+    ? answer('applied', `The order is ${status}.`)
+    : answer('unchanged', `This was known: the order is ${status}.`);
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  no_signature: 'The delivery is not signed.',
+  wrong_signature: 'The signature does not fit the body: check the webhook secret on both sides.',
+  old_timestamp: 'The delivery was signed too long ago.',
+  malformed_body: 'The body is signed, but is no event.',
+};
+
+const answer = (outcome: WebhookAnswer['outcome'], message: string): WebhookAnswer => ({
+  received: true,
+  outcome,
+  message,
+});
+
+/** The type of an event for the log: only what looks like one. */
+const knownType = (type: string): string => (/^[\w.]{1,60}$/.test(type) ? type : 'other');

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRedisState } from '@sotto/state';
+import { auditLedger, type Finding } from '../audit/audit-ledger.ts';
+import { auditState } from '../audit/audit-state.ts';
+import { readAuditUrls } from '../config.ts';
+import { openDatabase } from '../database/database.ts';
+import { CliError, type CliProcess } from './cli-process.ts';
+
+const shown = 50;
+
+/** Recomputes every balance and compares it with Redis and the settlements; 1 where a nano-dollar is amiss. */
+export async function audit(context: CliProcess): Promise<number> {
+  const read = readAuditUrls(context.environment);
+  if (!read.ok) throw new CliError(read.message);
+  const { DATABASE_URL, REDIS_URL } = read.settings;
+  const { pool, close } = openDatabase(DATABASE_URL);
+  const state = REDIS_URL === undefined ? undefined : createRedisState({ url: REDIS_URL, commandTimeoutMs: 10_000 });
+  try {
+    const findings: Finding[] = await auditLedger(pool);
+    const { rows } = await pool.query<{ transactions: string; settlements: string; accounts: string }>(
+      `select (select count(*) from ledger_transactions) as transactions, (select count(*) from settlements) as settlements,
+         (select count(*) from accounts) as accounts`,
+    );
+    const [counts] = rows;
+    context.out(
+      `ledger: ${counts?.accounts} accounts, ${counts?.transactions} transactions, ${counts?.settlements} settlements`,
+    );
+    if (state === undefined) {
+      context.out('state: not looked at; set REDIS_URL to compare it too');
+    } else {
+      for (let tries = 0; tries < 50 && !(await state.isReady()); tries += 1) await sleep(100);
+      if (!(await state.isReady())) throw new CliError('the shared state at REDIS_URL is not ready');
+      const compared = await auditState({ pool, state, sleep: (ms) => sleep(ms) });
+      findings.push(...compared.findings);
+      context.out(`state: ${compared.accounts} accounts compared`);
+    }
+    for (const { what, id, expected, found } of findings.slice(0, shown)) {
+      context.error(`${what}: ${id}: expected ${expected}, found ${found}`);
+    }
+    if (findings.length > shown) context.error(`and ${findings.length - shown} more`);
+    context.out(findings.length === 0 ? 'clean: to the nano-dollar' : `not clean: ${findings.length} findings`);
+    return findings.length === 0 ? 0 : 1;
+  } finally {
+    await state?.close();
+    await close();
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { nusdToUsd } from '@sotto/money';
+import {
+  explainPlan,
+  holdOf,
+  initialPreferences,
+  measureChat,
+  noNeeds,
+  type Preferences,
+  parseCatalog,
+  parseRegistry,
+  publicRegistry,
+  readPreferences,
+  requestedOutputTokens,
+} from '@sotto/router';
+import { chatRequestSchema, parseRequest, ServiceError } from '@sotto/wire';
+import { builtInCatalog } from '../catalog/built-in-catalog.ts';
+import { CliError, type CliProcess } from './cli-process.ts';
+
+type Option = string | boolean | undefined;
+
+/**
+ * Prints where a chat request in a file would go and why, with the function that decides it: on a day when every route
+ * is healthy and none is measured.
+ */
+export async function explain(
+  context: CliProcess,
+  file: string | undefined,
+  options: { readonly catalog: Option; readonly registry: Option; readonly preferences: Option },
+): Promise<number> {
+  if (file === undefined || typeof options.registry !== 'string') {
+    throw new CliError('usage: sotto-control explain FILE --registry FILE [--catalog FILE] [--preferences FILE]');
+  }
+  const catalogFile = typeof options.catalog === 'string' ? options.catalog : builtInCatalog;
+  const preferences =
+    typeof options.preferences === 'string' ? await readPreferencesFile(options.preferences) : initialPreferences;
+  const chat = await readChat(file);
+  const ceiling = requestedOutputTokens(chat);
+  if (ceiling === 'conflict') throw new CliError('`max_tokens` and `max_completion_tokens` differ: send one of them');
+  const { needs, size } = measureChat(chat, ceiling);
+  const { decision, attempts, excluded } = explainPlan(
+    chat,
+    { ...noNeeds('text'), ...needs },
+    {
+      catalog: await readCatalog(catalogFile, options.registry),
+      preferences,
+      status: { measurements: new Map(), penalized: () => false },
+    },
+  );
+  if (decision.ok) {
+    context.out(
+      `routing: ${decision.value.routing}, sort ${decision.value.policy.sort}, floor ${decision.value.policy.floor}`,
+    );
+    for (const [at, { id, privacyClass }] of attempts.entries()) context.out(`${at + 1}. ${id} (${privacyClass})`);
+    context.out(`hold: ${nusdToUsd(holdOf(attempts, size))} USD`);
+  } else context.out(`refused: ${decision.refusal.type}: ${decision.refusal.message}`);
+  for (const { route, rule, message } of excluded) context.out(`not ${route.id} [${rule}]: ${message}`);
+  return decision.ok ? 0 : 1;
+}
+
+async function readChat(file: string) {
+  try {
+    return parseRequest(chatRequestSchema, await readJson(file));
+  } catch (error) {
+    throw error instanceof ServiceError ? new CliError(`${file}: ${error.message}`) : error;
+  }
+}
+
+async function readPreferencesFile(file: string): Promise<Preferences> {
+  const sent = await readJson(file);
+  try {
+    const read = readPreferences(sent);
+    if (read.ok) return read.value;
+    throw new CliError(`${file}: ${read.refusal.message}`);
+  } catch (error) {
+    throw error instanceof ServiceError ? new CliError(`${file}: ${error.message}`) : error;
+  }
+}
+
+async function readCatalog(catalogFile: string, registryFile: string) {
+  const registryText = await readText(registryFile);
+  const registry = parseRegistry(registryText, createHash('sha256').update(registryText).digest('hex'));
+  if (!registry.ok)
+    throw new CliError(`${registryFile}:${registry.problems[0]?.line}: ${registry.problems[0]?.message}`);
+  const everyoneIsThere = publicRegistry(registry.value, () => true);
+  const parsed = parseCatalog(await readText(catalogFile), everyoneIsThere, { version: 1, digest: '' });
+  if (!parsed.ok) throw new CliError(`${catalogFile}:${parsed.problems[0]?.line}: ${parsed.problems[0]?.message}`);
+  return parsed.value.catalog;
+}
+
+async function readJson(file: string): Promise<unknown> {
+  const text = await readText(file);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`${file} is not JSON`);
+  }
+}
+
+const readText = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch(() => {
+    throw new CliError(`${file} cannot be read`);
+  });

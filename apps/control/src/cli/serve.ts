@@ -1,0 +1,102 @@
+import { createRedisState, readRedisUrl } from '@sotto/state';
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { readBillingPlan } from '../billing/billing-settings.ts';
+import { builtInCatalog } from '../catalog/built-in-catalog.ts';
+import { readConfig } from '../config.ts';
+import { migrateDatabase } from '../database/database.ts';
+import { listenForMetrics } from '../metrics/metrics-server.ts';
+import { buildControl } from '../wiring.ts';
+import { CliError, type CliProcess } from './cli-process.ts';
+
+/**
+ * Runs the control plane until SIGTERM or SIGINT. While the database is still coming up it listens already: it is not
+ * ready, its public reads go on, and everybody else is told to come back.
+ */
+export async function serve(context: CliProcess): Promise<number> {
+  const read = readConfig(context.environment);
+  if (!read.ok) throw new CliError(read.message);
+  const config = read.settings;
+  const plan = await readBillingPlan(config.billing.file);
+  if (!plan.ok) throw new CliError(plan.message);
+  const logger = pino({ level: config.logLevel, base: { process: 'control' } });
+  const stopped = new Promise<void>((resolve) => {
+    process.on('SIGTERM', resolve);
+    process.on('SIGINT', resolve);
+  });
+  let wanted = true;
+  void stopped.then(() => {
+    wanted = false;
+  });
+  const migrated = async (): Promise<boolean> => {
+    while (wanted) {
+      const failure = await migrateDatabase(config.databaseUrl).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (failure === undefined) return true;
+      logger.warn({ error: failure instanceof Error ? failure.name : 'error' }, 'database not ready');
+      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, 1000))]);
+    }
+    return false;
+  };
+
+  const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
+  const state = createRedisState({ url: config.redisUrl, onVolatile });
+  const limitsRedis = openLimitsRedis(config.redisUrl);
+  const control = await buildControl({
+    state,
+    logger,
+    databaseUrl: config.databaseUrl,
+    origin: config.origin,
+    confidentialOrigin: config.confidentialOrigin,
+    trustedOrigins: [],
+    catalogFile: config.catalogFile ?? builtInCatalog,
+    secrets: config.secrets,
+    ticketTtlMs: config.ticketTtlMs,
+    limits: config.limits,
+    limitsRedis,
+    trustProxy: config.trustProxy,
+    billing: { plan: plan.settings, rails: config.billing.rails },
+  });
+  process.on('SIGHUP', () => control.reload());
+  await control.start(migrated());
+  await control.app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+    wanted = false;
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    throw taken ? new CliError('CONTROL_PORT is taken by another process: choose a free one') : error;
+  });
+  const { metricsPort: port } = config;
+  const metrics =
+    port === undefined
+      ? undefined
+      : await listenForMetrics(control.metrics.registry, { host: config.host, port }).catch(() => {
+          wanted = false;
+          throw new CliError('METRICS_PORT is taken by another process: choose a free one');
+        });
+  await stopped;
+  process.once('SIGINT', () => process.exit(1));
+  await control.stop();
+  metrics?.close();
+  limitsRedis?.disconnect();
+  await state.close();
+  return 0;
+}
+
+/** Rate limits of control are shared through Redis where it is a single server; on a cluster each process counts alone. */
+function openLimitsRedis(url: string): Redis | undefined {
+  const { nodes, cluster, auth } = readRedisUrl(url);
+  const [node] = nodes;
+  if (cluster || node === undefined) return undefined;
+  const redis = new Redis({
+    ...auth,
+    ...node,
+    connectTimeout: 500,
+    // Limits guard no money: a Redis that hangs must cost a request this much and no more.
+    commandTimeout: 150,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+  });
+  redis.on('error', () => {});
+  return redis;
+}

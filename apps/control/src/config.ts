@@ -1,0 +1,100 @@
+import { type Environment, readSettings, type Settings, setting, type TrustProxy } from '@sotto/settings';
+import { z } from 'zod';
+import { type BillingSettings, readBillingSettings } from './billing/billing-settings.ts';
+
+const environmentSchema = z.object({
+  CONTROL_PORT: setting.port(4000),
+  HOST: z.string().default('0.0.0.0'),
+  CONTROL_ORIGIN: setting.origin.optional(),
+  CONFIDENTIAL_ORIGIN: setting.origin.default('http://127.0.0.1:4001'),
+  DATABASE_URL: setting.postgresUrl,
+  REDIS_URL: setting.redisUrl,
+  CATALOG_FILE: setting.file.optional(),
+  TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
+  TICKET_SEALING_KEY: setting.keyText,
+  ACCOUNT_REF_KEY: setting.keyText,
+  SETTLEMENT_MAC_KEY: setting.keyText,
+  SESSION_SECRET: setting.sessionSecret,
+  RATE_LIMIT_REQUESTS: setting.count('a number of requests per minute').default(600),
+  RATE_LIMIT_TOKENS: setting.count('a number of tokens per minute').default(2_000_000),
+  RATE_LIMIT_CONTROL: setting.count('a number of requests per minute').default(600),
+  METRICS_PORT: setting.portOrOff,
+  TRUST_PROXY: setting.trustProxy,
+  LOG_LEVEL: setting.logLevel.default('info'),
+  NODE_ENV: z.string().optional(),
+});
+
+/** What control runs with; secrets apart, so that the rest may be shown. */
+export interface ControlConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly origin: string;
+  readonly confidentialOrigin: string;
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly catalogFile: string | undefined;
+  readonly ticketTtlMs: number;
+  readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
+  /** Undefined: no metrics are served. */
+  readonly metricsPort: number | undefined;
+  readonly trustProxy: TrustProxy;
+  readonly logLevel: string;
+  /** With NODE_ENV=production: then Redis must keep what it has answered. */
+  readonly isProduction: boolean;
+  readonly billing: BillingSettings;
+  readonly secrets: ControlSecrets;
+}
+
+export interface ControlSecrets {
+  readonly ticketSealingKey: Buffer;
+  readonly accountRefKey: Buffer;
+  readonly settlementMacKey: Buffer;
+  readonly sessionSecret: string;
+}
+
+/** Reads the environment; what is wrong comes back as one line. */
+export function readConfig(environment: Environment): Settings<ControlConfig> {
+  const read = readSettings(environmentSchema, environment);
+  if (!read.ok) return read;
+  const billing = readBillingSettings(environment, { testRail: 'off' });
+  if (!billing.ok) return billing;
+  const env = read.settings;
+  return {
+    ok: true,
+    settings: Object.freeze({
+      host: env.HOST,
+      port: env.CONTROL_PORT,
+      origin: env.CONTROL_ORIGIN ?? `http://127.0.0.1:${env.CONTROL_PORT}`,
+      confidentialOrigin: env.CONFIDENTIAL_ORIGIN,
+      databaseUrl: env.DATABASE_URL,
+      redisUrl: env.REDIS_URL,
+      catalogFile: env.CATALOG_FILE,
+      ticketTtlMs: env.TICKET_TTL_S * 1000,
+      limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
+      metricsPort: env.METRICS_PORT,
+      trustProxy: env.TRUST_PROXY,
+      logLevel: env.LOG_LEVEL,
+      isProduction: env.NODE_ENV === 'production',
+      billing: billing.settings,
+      secrets: {
+        ticketSealingKey: setting.keyBytes(env.TICKET_SEALING_KEY),
+        accountRefKey: setting.keyBytes(env.ACCOUNT_REF_KEY),
+        settlementMacKey: setting.keyBytes(env.SETTLEMENT_MAC_KEY),
+        sessionSecret: env.SESSION_SECRET,
+      },
+    }),
+  };
+}
+
+/** The part of the environment that commands without a server need. */
+export const readDatabaseUrl = (environment: Environment): Settings<{ DATABASE_URL: string }> =>
+  readSettings(environmentSchema.pick({ DATABASE_URL: true }), environment);
+
+/** What the audit reads; without Redis it audits the ledger alone. */
+export const readAuditUrls = (
+  environment: Environment,
+): Settings<{ DATABASE_URL: string; REDIS_URL?: string | undefined }> =>
+  readSettings(
+    environmentSchema.pick({ DATABASE_URL: true }).extend({ REDIS_URL: setting.redisUrl.optional() }),
+    environment,
+  );

@@ -1,0 +1,35 @@
+import { ServiceError } from '@sotto/wire';
+import type { FastifyRequest } from 'fastify';
+import type pg from 'pg';
+import { type AccountIds, ensureAccount } from '../accounts/ensure-account.ts';
+import { orDatabaseFailure } from '../database/database.ts';
+import type { Auth } from '../sessions/auth.ts';
+import { assertSameOrigin } from '../sessions/same-origin.ts';
+import { readSession } from '../sessions/session-reader.ts';
+
+export interface SessionDependencies {
+  readonly auth: Auth;
+  readonly pool: pg.Pool;
+  readonly allowedOrigins: readonly string[];
+  /** Called when a user had no account yet. */
+  readonly onAccountMade: (account: AccountIds) => Promise<void>;
+}
+
+/** The account of a request's session. Throws `unauthenticated`, or `forbidden` for a request from another site. */
+export async function requireSession(deps: SessionDependencies, request: FastifyRequest): Promise<AccountIds> {
+  const verdict = assertSameOrigin(request, deps.allowedOrigins);
+  if (!verdict.ok)
+    throw new ServiceError('forbidden', { message: 'This request does not come from an allowed origin.' });
+  const session = await readSession(deps.auth, request.headers).catch(async (error: unknown) => {
+    // One who is signed in is not told otherwise, nor of an internal error, while the database restarts.
+    throw await orDatabaseFailure(deps.pool, error);
+  });
+  if (session === undefined) {
+    throw new ServiceError('unauthenticated', {
+      message: 'This endpoint needs a session. Sign in at `/v1/auth/sign-in/email`.',
+    });
+  }
+  const account = await ensureAccount(deps.pool, { id: session.userId, name: session.email });
+  if (account.created) await deps.onAccountMade(account);
+  return account;
+}

@@ -1,0 +1,70 @@
+import { fileURLToPath } from 'node:url';
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import pg from 'pg';
+
+export type Database = NodePgDatabase;
+
+export interface DatabaseConnection {
+  readonly pool: pg.Pool;
+  readonly db: Database;
+  close(): Promise<void>;
+}
+
+/** Opens a pool. Connects when it is first used; a server that restarts is found again without our doing. */
+export function openDatabase(url: string): DatabaseConnection {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 20,
+    connectionTimeoutMillis: 3000,
+    statement_timeout: 15_000,
+  });
+  // A connection that breaks is replaced at the next query. Without listeners it would end the process: the pool's own
+  // hears of idle ones only, not of one that is within a transaction.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return { pool, db: drizzle(pool), close: () => pool.end() };
+}
+
+const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url));
+
+/** Brings the schema up to date. Safe to run from several processes at once: the first one holds a lock. */
+export async function migrateDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock(7283641)');
+    await migrate(drizzle(client), { migrationsFolder });
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * What lies behind an error whose cause is hidden: better-auth turns every one into its own. Answers why the database
+ * cannot be asked, where that is so now, and else the error itself.
+ */
+export async function orDatabaseFailure(pool: pg.Pool, error: unknown): Promise<unknown> {
+  return pool.query('select 1').then(
+    () => error,
+    (failure: unknown) => (isDatabaseUnavailable(failure) ? failure : error),
+  );
+}
+
+/** Whether an error says that Postgres cannot be reached or is not taking requests, rather than that we asked wrongly. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  for (let next: unknown = error; next instanceof Error; next = next.cause) {
+    const code = 'code' in next ? String(next.code) : '';
+    // SQLSTATE classes 08 (connection), 53 (resources), 57P (shutdown, starting up), a schema that is not there yet
+    // (42P01), and what Node says of sockets.
+    if (/^(08|53|57P|42P01)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST)/.test(code)) return true;
+    if (
+      /Connection terminated|connection error|timeout exceeded when trying to connect|Client was closed/.test(
+        next.message,
+      )
+    )
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,77 @@
+import type { FileProblem } from '@sotto/router';
+import type { Logger } from 'pino';
+
+/** Everything control ever logs: allow-listed fields, never keys, tickets, bodies or query strings. */
+export interface ControlEvents {
+  request(fields: {
+    readonly requestId: string;
+    readonly method: string;
+    readonly route: string;
+    readonly status: number;
+    readonly durationMs: number;
+  }): void;
+  unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
+  catalogRefused(file: string, problems: readonly FileProblem[]): void;
+  catalogInForce(fields: { readonly file: string; readonly digest: string; readonly models: number }): void;
+  projected(fields: { readonly accounts: number; readonly keys: number; readonly shards: number }): void;
+  unreadablePreferences(fields: { readonly workspaceId: string }): void;
+  epochsOpened(fields: { readonly shards: readonly number[] }): void;
+  undeclared(fields: { readonly shard: number; readonly clients: number }): void;
+  declarationRefused(fields: { readonly shard: number; readonly reason: string }): void;
+  booked(fields: { readonly shard: number; readonly settlements: number; readonly charges: number }): void;
+  settlementRejected(fields: { readonly shard: number; readonly streamId: string; readonly reason: string }): void;
+  shortfall(fields: { readonly shortfallNusd: bigint }): void;
+  reaped(fields: { readonly shard: number; readonly holds: number }): void;
+  /** Something about money does not add up; the id is an account's, a key's or a transaction's. */
+  auditFinding(fields: { readonly what: string; readonly id: string }): void;
+  orderMoved(fields: {
+    readonly orderId: string;
+    readonly rail: string;
+    readonly event: string;
+    readonly source: string;
+    readonly status: string;
+  }): void;
+  orderFlagged(fields: { readonly orderId: string; readonly rail: string; readonly flag: string }): void;
+  webhookRefused(fields: { readonly rail: string; readonly failed: string }): void;
+  webhookUnknownOrder(fields: { readonly rail: string; readonly type: string }): void;
+  railFailed(fields: { readonly rail: string; readonly action: string; readonly code: string }): void;
+  autoTopUp(fields: { readonly outcome: string }): void;
+  lowBalance(fields: { readonly accounts: number }): void;
+  testRailOn(): void;
+  taskFailed(task: string, error: unknown): void;
+}
+
+export function controlEvents(logger: Logger): ControlEvents {
+  return {
+    request: (fields) => logger.info(fields, 'request'),
+    unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
+    catalogRefused: (file, problems) =>
+      logger.error({ file, problems: problems.slice(0, 20) }, 'catalog refused; the one in force stays'),
+    catalogInForce: (fields) => logger.info(fields, 'catalog in force'),
+    projected: (fields) => logger.info(fields, 'state projected'),
+    unreadablePreferences: (fields) =>
+      logger.error(fields, 'preferences of a workspace cannot be read; its keys are off'),
+    epochsOpened: (fields) => logger.info(fields, 'shards opened'),
+    undeclared: (fields) => logger.warn(fields, 'brokers did not declare what they hold; their holds count as reaped'),
+    declarationRefused: (fields) => logger.error(fields, 'declaration refused'),
+    booked: (fields) => logger.debug(fields, 'settlements booked'),
+    settlementRejected: (fields) => logger.error(fields, 'settlement rejected'),
+    shortfall: ({ shortfallNusd }) =>
+      logger.error({ shortfallNusd: shortfallNusd.toString() }, 'charge above its wallet'),
+    reaped: (fields) => logger.warn(fields, 'abandoned holds released'),
+    auditFinding: (fields) => logger.error(fields, 'audit finding'),
+    orderMoved: (fields) => logger.info(fields, 'order moved'),
+    orderFlagged: (fields) => logger.error(fields, 'order needs a look'),
+    webhookRefused: (fields) => logger.warn(fields, 'webhook refused'),
+    webhookUnknownOrder: (fields) => logger.error(fields, 'webhook of an order that nobody knows'),
+    railFailed: (fields) => logger.warn(fields, 'payment service failed'),
+    autoTopUp: (fields) => logger.info(fields, 'automatic top-up'),
+    lowBalance: (fields) => logger.info(fields, 'balances have fallen below their notice'),
+    testRailOn: () => logger.warn('BILLING_TEST_RAIL is on: orders can be paid without money'),
+    taskFailed: (task, error) =>
+      logger.warn({ task, error: error instanceof Error ? error.name : 'error', code: codeOf(error) }, 'task failed'),
+  };
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code).slice(0, 40) : undefined;

@@ -1,0 +1,18 @@
+export { createAccount, ensureAccount } from './accounts/ensure-account.ts';
+export { auditPage } from './audit/audit-state.ts';
+export {
+  type BillingSettings,
+  billingVariables,
+  readBillingPlan,
+  readBillingSettings,
+} from './billing/billing-settings.ts';
+export { builtInBilling } from './billing/built-in-billing.ts';
+export { builtInCatalog } from './catalog/built-in-catalog.ts';
+export { migrateDatabase, openDatabase } from './database/database.ts';
+export { insertKey } from './keys/key-store.ts';
+export { type AttributedSettlement, type BookingResult, bookSettlements } from './ledger/book-settlements.ts';
+export { creditAccount } from './ledger/post-transaction.ts';
+export type { SettlementLedger } from './ledger/settlement-ledger.ts';
+export { Projector } from './projection/projector.ts';
+export { Settler } from './settler/settler.ts';
+export { buildControl, type Control, type ControlOptions } from './wiring.ts';

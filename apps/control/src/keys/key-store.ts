@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { type Nusd, nusdToUsd } from '@sotto/money';
+import { createApiKey, hashSecret, type KeyKind } from '@sotto/state';
+import type { KeyAnswer } from '@sotto/wire';
+import type pg from 'pg';
+
+export interface NewKey {
+  readonly accountId: string;
+  readonly workspaceId: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly creditLimitNusd: Nusd | undefined;
+  readonly openaiCompatible: boolean;
+}
+
+/** Changes to a key; what is absent stays. */
+export interface KeyChange {
+  readonly name?: string | undefined;
+  readonly creditLimitNusd?: Nusd | null | undefined;
+  readonly openaiCompatible?: boolean | undefined;
+}
+
+interface KeyRow {
+  id: string;
+  name: string;
+  kind: KeyKind;
+  workspace_id: string;
+  preview: string;
+  credit_limit_nusd: string | null;
+  spent_nusd: string;
+  openai_compatible: boolean;
+  created_at: Date;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+}
+
+const columns =
+  'id, name, kind, workspace_id, preview, credit_limit_nusd, spent_nusd, openai_compatible, created_at, last_used_at, revoked_at';
+
+/** Makes a key. The secret is in the answer and nowhere else. */
+export async function insertKey(pool: pg.Pool, key: NewKey): Promise<KeyAnswer & { readonly key: string }> {
+  const secret = createApiKey(key.kind);
+  const { rows } = await pool.query<KeyRow>(
+    `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${columns}`,
+    [
+      randomUUID(),
+      key.accountId,
+      key.workspaceId,
+      key.kind,
+      key.name,
+      hashSecret(secret),
+      `${secret.slice(0, 10)}…${secret.slice(-4)}`,
+      key.creditLimitNusd ?? null,
+      key.openaiCompatible,
+    ],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('the key was not inserted');
+  return { ...toAnswer(row), key: secret };
+}
+
+export async function listKeys(pool: pg.Pool, accountId: string): Promise<KeyAnswer[]> {
+  const { rows } = await pool.query<KeyRow>(
+    `select ${columns} from api_keys where account_id = $1 order by created_at, id`,
+    [accountId],
+  );
+  return rows.map(toAnswer);
+}
+
+/** Changes a key of an account; undefined where the account has no such key, or it was revoked. */
+export async function updateKey(
+  pool: pg.Pool,
+  accountId: string,
+  keyId: string,
+  change: KeyChange,
+): Promise<KeyAnswer | undefined> {
+  const { rows } = await pool.query<KeyRow>(
+    `update api_keys set name = coalesce($3, name), openai_compatible = coalesce($4, openai_compatible),
+       credit_limit_nusd = case when $5 then $6::bigint else credit_limit_nusd end,
+       generation = generation + 1, funds_version = funds_version + 1
+     where id = $1 and account_id = $2 and revoked_at is null returning ${columns}`,
+    [
+      keyId,
+      accountId,
+      change.name ?? null,
+      change.openaiCompatible ?? null,
+      change.creditLimitNusd !== undefined,
+      change.creditLimitNusd ?? null,
+    ],
+  );
+  return rows[0] && toAnswer(rows[0]);
+}
+
+/** Revokes a key of an account; its history stays. False where there is none. Revoking twice is the same as once. */
+export async function revokeKey(pool: pg.Pool, accountId: string, keyId: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    'update api_keys set revoked_at = coalesce(revoked_at, now()), generation = generation + 1 where id = $1 and account_id = $2',
+    [keyId, accountId],
+  );
+  return rowCount === 1;
+}
+
+const toAnswer = (row: KeyRow): KeyAnswer => ({
+  id: row.id,
+  name: row.name,
+  kind: row.kind,
+  workspace_id: row.workspace_id,
+  preview: row.preview,
+  credit_limit_usd: row.credit_limit_nusd === null ? null : nusdToUsd(BigInt(row.credit_limit_nusd)),
+  spent_usd: nusdToUsd(BigInt(row.spent_nusd)),
+  openai_compatible: row.openai_compatible,
+  created_at: row.created_at.toISOString(),
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+});

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountRef, Settlement } from '@sotto/state';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { auditLedger } from '../audit/audit-ledger.ts';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { type AttributedSettlement, bookSettlements } from './book-settlements.ts';
+import { creditAccount } from './post-transaction.ts';
+
+let postgres: TestPostgres;
+let database: DatabaseConnection;
+let pool: DatabaseConnection['pool'];
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const url = await postgres.createDatabase();
+  await migrateDatabase(url);
+  database = openDatabase(url);
+  ({ pool } = database);
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+async function makeOwner(): Promise<AccountRef> {
+  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
+  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
+  await insertKey(pool, { ...key, creditLimitNusd: undefined });
+  const { rows } = await pool.query<{ id: string }>('select id from api_keys where account_id = $1', [accountId]);
+  return { accountId, workspaceId, keyId: rows[0]?.id ?? '' };
+}
+
+/** One thing that happens to the ledger; what has the same `id` is the same, come again. */
+type Act =
+  | { readonly what: 'credit'; readonly owner: number; readonly id: number; readonly nusd: bigint }
+  | { readonly what: 'book'; readonly settlements: readonly Booked[]; readonly dies: boolean };
+interface Booked {
+  readonly id: number;
+  readonly owner: number;
+  readonly nusd: bigint;
+}
+
+const ownerCount = 3;
+/** An id decides all else of a settlement and of a credit: they come again, but not as others. */
+const amountOf = (id: number): bigint => BigInt((id * 7919) % 400);
+const settlement: fc.Arbitrary<Booked> = fc.nat(60).map((id) => ({
+  id,
+  // One in ten is nobody's.
+  owner: id % 10 === 9 ? -1 : id % ownerCount,
+  nusd: amountOf(id),
+}));
+const act: fc.Arbitrary<Act> = fc.oneof(
+  fc
+    .nat(30)
+    .map((id): Act => ({ what: 'credit', owner: id % ownerCount, id, nusd: BigInt(1 + ((id * 104729) % 900)) })),
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      what: fc.constant('book'),
+      settlements: fc.array(settlement, { minLength: 1, maxLength: 12 }),
+      dies: fc.constantFrom(false, false, false, true),
+    }),
+  },
+);
+
+function settlementOf(run: string, { id, nusd }: Booked): Settlement {
+  return {
+    v: 1,
+    id: `${run}-${id}`,
+    kind: nusd > 0n ? 'charge' : 'release',
+    ...{ accountRef: '', chargeNusd: nusd.toString(), at: 0, operation: 'chat', model: 'm/one', provider: 'acme' },
+    ...{ privacyClass: 'private', promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0 },
+    ...{ attempts: 1, fallback: false, status: 'completed', estimated: false },
+  };
+}
+
+// What could break it: two settlers book the same charge at once; one dies after it has written and before its commit;
+// a top-up comes in between, or twice. Each act of a round runs at the same time as the others of it.
+it('the ledger adds up after any interleaving of top-ups and charges, repeated, at once and cut short', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 5 }), { maxLength: 6 }), async (rounds) => {
+      const run = randomUUID();
+      const owners = await Promise.all(Array.from({ length: ownerCount }, makeOwner));
+      const credited = new Map<number, Act & { what: 'credit' }>();
+      const charged = new Map<number, Booked>();
+      const carryOut = async (each: Act): Promise<void> => {
+        if (each.what === 'credit') {
+          const accountId = owners[each.owner]?.accountId ?? '';
+          await creditAccount(pool, {
+            accountId,
+            amountNusd: each.nusd,
+            kind: 'top_up',
+            reference: `${run}:${each.id}`,
+          });
+          credited.set(each.id, each);
+          return;
+        }
+        const batch: AttributedSettlement[] = each.settlements.map((booked) => ({
+          settlement: settlementOf(run, booked),
+          owner: owners[booked.owner],
+        }));
+        if (each.dies) return bookAndDie(batch);
+        await bookSettlements(pool, batch);
+        for (const booked of each.settlements) charged.set(booked.id, booked);
+      };
+      for (const round of rounds) await Promise.all(round.map(carryOut));
+
+      expect(await auditLedger(pool)).toEqual([]);
+      const shortfall = new Map<number, bigint>();
+      for (const [index, owner] of owners.entries()) {
+        const topUps = sum([...credited.values()].filter((each) => each.owner === index).map(({ nusd }) => nusd));
+        const charges = sum([...charged.values()].filter((each) => each.owner === index).map(({ nusd }) => nusd));
+        const { rows } = await pool.query<{ balance: string }>(
+          'select balance_nusd as balance from accounts where id = $1',
+          [owner.accountId],
+        );
+        const balance = BigInt(rows[0]?.balance ?? '-1');
+        expect(balance).toBeGreaterThanOrEqual(0n);
+        shortfall.set(index, balance - (topUps - charges));
+        expect(shortfall.get(index)).toBeGreaterThanOrEqual(0n);
+      }
+      const entries = await pool.query<{ account: string; nusd: string }>(
+        `select e.ledger_account as account, sum(e.amount_nusd) as nusd from ledger_entries e
+         join ledger_transactions t on t.id = e.transaction_id where t.reference like $1 group by 1`,
+        [`settlement:${run}-%`],
+      );
+      const booked = new Map(entries.rows.map(({ account, nusd }) => [account, BigInt(nusd)]));
+      expect(booked.get('revenue') ?? 0n).toBe(sum([...charged.values()].map(({ nusd }) => nusd)));
+      expect(-(booked.get('shortfall') ?? 0n)).toBe(sum([...shortfall.values()]));
+      const nobodys = sum([...charged.values()].filter(({ owner }) => owner < 0).map(({ nusd }) => nusd));
+      expect(-(booked.get('suspense') ?? 0n)).toBe(nobodys);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
+
+/** A settler whose connection ends before its commit: nothing of what it wrote is there. */
+async function bookAndDie(batch: readonly AttributedSettlement[]): Promise<void> {
+  const dying = {
+    connect: async () => {
+      const client = await pool.connect();
+      return {
+        query: (text: string, values?: unknown[]) => {
+          if (text === 'commit') throw new Error('killed');
+          return client.query(text, values);
+        },
+        release: () => client.release(),
+      };
+    },
+  };
+  await expect(bookSettlements(dying as unknown as typeof pool, batch)).rejects.toThrow('killed');
+}

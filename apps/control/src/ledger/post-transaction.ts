@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { maxNusd, type Nusd } from '@sotto/money';
+import type pg from 'pg';
+import { inTransaction } from '../database/in-transaction.ts';
+
+export const ledgerAccounts = {
+  /** What an account may spend. */
+  wallet: (accountId: string): string => `wallet:${accountId}`,
+  /** Money that came in from outside, by no rail: credits of the operator. */
+  funding: 'funding',
+  /** Money that came in by a payment rail. */
+  fundingBy: (rail: string): string => `funding:${rail}`,
+  /** What top-ups cost beside what they credit. */
+  fees: 'fees',
+  /** What requests earned. */
+  revenue: 'revenue',
+  /** Charges beyond what a wallet held: the operator's loss. */
+  shortfall: 'shortfall',
+  /** Charges of whom nobody can say. */
+  suspense: 'suspense',
+} as const;
+
+export interface Credit {
+  readonly accountId: string;
+  readonly amountNusd: Nusd;
+  readonly kind: 'top_up' | 'refund' | 'adjustment';
+  /** Unique: crediting twice under one reference credits once. */
+  readonly reference: string;
+}
+
+export interface CreditedBalance {
+  readonly walletId: string;
+  readonly balanceNusd: Nusd;
+  readonly version: number;
+}
+
+/**
+ * Credits an account: one transaction, two entries, and the balance with them. Answers the new balance, or undefined
+ * where the account does not exist. A reference that was booked before changes nothing and answers the balance as it is.
+ * Throws a `RangeError` where the balance would leave the range that the state can hold.
+ */
+export function creditAccount(pool: pg.Pool, credit: Credit): Promise<CreditedBalance | undefined> {
+  return inTransaction(pool, (client) => creditWithin(client, { ...credit, from: ledgerAccounts.funding }));
+}
+
+/** `creditAccount` within a transaction of the caller's, out of a ledger account of its choice. */
+export async function creditWithin(
+  client: pg.PoolClient,
+  { from, ...credit }: Credit & { readonly from: string },
+): Promise<CreditedBalance | undefined> {
+  const account = await lockAccount(client, credit.accountId);
+  if (account === undefined) return undefined;
+  const transactionId = await beginTransaction(client, credit);
+  if (transactionId === undefined) return account;
+  const balanceNusd = account.balanceNusd + credit.amountNusd;
+  if (balanceNusd < 0n || balanceNusd > maxNusd) throw new RangeError('the balance would be out of range');
+  await postEntries(client, transactionId, [
+    [ledgerAccounts.wallet(credit.accountId), credit.amountNusd],
+    [from, -credit.amountNusd],
+  ]);
+  return setBalance(client, credit.accountId, { ...account, balanceNusd });
+}
+
+/**
+ * Takes money back from an account within a transaction of the caller's: what is there from the wallet, which never
+ * goes below zero, the rest from the operator's shortfall. A reference that was booked before changes nothing.
+ */
+export async function debitWithin(
+  client: pg.PoolClient,
+  { to, ...debit }: Credit & { readonly to: string },
+): Promise<{ readonly shortfallNusd: Nusd }> {
+  const account = await lockAccount(client, debit.accountId);
+  if (account === undefined) throw new Error('there is no such account');
+  const transactionId = await beginTransaction(client, debit);
+  if (transactionId === undefined) return { shortfallNusd: 0n };
+  const short = debit.amountNusd > account.balanceNusd;
+  const takenNusd = short ? account.balanceNusd : debit.amountNusd;
+  const shortfallNusd = debit.amountNusd - takenNusd;
+  await postEntries(client, transactionId, [
+    [ledgerAccounts.wallet(debit.accountId), -takenNusd],
+    [ledgerAccounts.shortfall, -shortfallNusd],
+    [to, debit.amountNusd],
+  ]);
+  await setBalance(client, debit.accountId, { ...account, balanceNusd: account.balanceNusd - takenNusd });
+  return { shortfallNusd };
+}
+
+/** Moves money between two ledger accounts that are no wallets. A reference that was booked before changes nothing. */
+export async function transferWithin(
+  client: pg.PoolClient,
+  transfer: {
+    readonly from: string;
+    readonly to: string;
+    readonly amountNusd: Nusd;
+    readonly kind: 'fee';
+    readonly reference: string;
+  },
+): Promise<void> {
+  const transactionId = await beginTransaction(client, transfer);
+  if (transactionId === undefined) return;
+  await postEntries(client, transactionId, [
+    [transfer.to, transfer.amountNusd],
+    [transfer.from, -transfer.amountNusd],
+  ]);
+}
+
+/** Locks an account's row until the transaction ends, and answers what it has. */
+export async function lockAccount(client: pg.PoolClient, accountId: string): Promise<CreditedBalance | undefined> {
+  const { rows } = await client.query<{ wallet_id: string; balance_nusd: string; version: string }>(
+    'select wallet_id, balance_nusd, version from accounts where id = $1 for update',
+    [accountId],
+  );
+  const [row] = rows;
+  return row && { walletId: row.wallet_id, balanceNusd: BigInt(row.balance_nusd), version: Number(row.version) };
+}
+
+/** The id of a new ledger transaction; undefined where its reference was booked before. */
+async function beginTransaction(
+  client: pg.PoolClient,
+  { kind, reference }: { readonly kind: string; readonly reference: string },
+): Promise<string | undefined> {
+  const id = randomUUID();
+  const posted = await client.query(
+    'insert into ledger_transactions (id, kind, reference) values ($1, $2, $3) on conflict (reference) do nothing',
+    [id, kind, reference],
+  );
+  return posted.rowCount === 1 ? id : undefined;
+}
+
+async function postEntries(
+  client: pg.PoolClient,
+  transactionId: string,
+  entries: readonly (readonly [account: string, amountNusd: Nusd])[],
+): Promise<void> {
+  const posted = entries.filter(([, amountNusd]) => amountNusd !== 0n);
+  await client.query(
+    'insert into ledger_entries (transaction_id, ledger_account, amount_nusd) select $1, * from unnest($2::text[], $3::bigint[])',
+    [transactionId, posted.map(([account]) => account), posted.map(([, amountNusd]) => amountNusd)],
+  );
+}
+
+async function setBalance(
+  client: pg.PoolClient,
+  accountId: string,
+  { walletId, balanceNusd, version }: CreditedBalance,
+): Promise<CreditedBalance> {
+  const next = { walletId, balanceNusd, version: version + 1 };
+  await client.query('update accounts set balance_nusd = $2, version = $3 where id = $1', [
+    accountId,
+    next.balanceNusd,
+    next.version,
+  ]);
+  return next;
+}

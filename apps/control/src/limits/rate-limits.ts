@@ -1,0 +1,38 @@
+import rateLimit from '@fastify/rate-limit';
+import { bearerToken } from '@sotto/http';
+import { hashSecret } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
+import { hasSessionCookie } from '../sessions/cookies.ts';
+
+export interface RateLimitOptions {
+  /** Requests per minute without a credential, by address; with one, by credential. */
+  readonly control: number;
+  /** A connection for limits that several control processes share; undefined: this process counts alone. */
+  readonly redis: Redis | undefined;
+}
+
+/** Limits every route of the control plane. A store that cannot be reached limits nobody: it guards no money. */
+export async function registerRateLimits(app: FastifyInstance, { control, redis }: RateLimitOptions): Promise<void> {
+  await app.register(rateLimit, {
+    global: true,
+    max: control,
+    timeWindow: '1 minute',
+    keyGenerator: callerOf,
+    allowList: (request) => request.url === '/healthz' || request.url === '/readyz',
+    skipOnError: true,
+    ...(redis === undefined ? {} : { redis, nameSpace: 'sotto:limits:' }),
+    errorResponseBuilder: (_request, context) => new ServiceError('rate_limited', { retryAfterS: context.ttl / 1000 }),
+  });
+}
+
+/** The `config` of a route with a limit of its own, per credential and minute. */
+export const ownLimit = (max: number): object => ({ rateLimit: { max, timeWindow: '1 minute' } });
+
+function callerOf(request: FastifyRequest): string {
+  const bearer = bearerToken(request);
+  if (bearer) return `key:${hashSecret(bearer)}`;
+  const { cookie } = request.headers;
+  return hasSessionCookie(cookie) ? `session:${hashSecret(cookie ?? '')}` : `address:${request.ip}`;
+}

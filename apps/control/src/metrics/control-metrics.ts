@@ -1,0 +1,73 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { ControlEvents } from '../events.ts';
+
+/** What control counts. No metric has a label of a user's: no account, key, workspace or model. */
+export class ControlMetrics {
+  readonly registry = new Registry();
+  readonly auditedAccounts = this.#counter('sotto_audit_accounts_total', 'Accounts compared with ledger and state.');
+  readonly auditFindings = this.#gauge(
+    'sotto_audit_findings',
+    'What did not add up in the last whole pass of the audit; 0 where money is right.',
+  );
+  readonly auditCompletedAt = this.#gauge(
+    'sotto_audit_completed_timestamp_seconds',
+    'When the last whole pass of the audit ended.',
+  );
+  readonly #booked = this.#counter('sotto_settlements_total', 'Settlements taken from the stream.');
+  readonly #rejected = this.#counter(
+    'sotto_settlements_rejected_total',
+    'Settlements set aside: unbelieved or unbookable.',
+  );
+  readonly #shortfall = this.#counter(
+    'sotto_shortfall_usd_total',
+    'Charges beyond their wallets: the operator’s loss.',
+  );
+  readonly #reaped = this.#counter('sotto_holds_reaped_total', 'Holds released because their broker was gone.');
+  readonly #opened = this.#counter(
+    'sotto_shards_opened_total',
+    'Epochs opened: each follows a loss in Redis, or a start.',
+  );
+  readonly #undeclared = this.#counter(
+    'sotto_brokers_undeclared_total',
+    'Brokers that did not declare what they hold.',
+  );
+
+  /** The same events, counted. */
+  counting(events: ControlEvents): ControlEvents {
+    return {
+      ...events,
+      booked: (fields) => {
+        this.#booked.inc(fields.settlements);
+        events.booked(fields);
+      },
+      settlementRejected: (fields) => {
+        this.#rejected.inc();
+        events.settlementRejected(fields);
+      },
+      shortfall: (fields) => {
+        this.#shortfall.inc(Number(fields.shortfallNusd) / 1e9);
+        events.shortfall(fields);
+      },
+      reaped: (fields) => {
+        this.#reaped.inc(fields.holds);
+        events.reaped(fields);
+      },
+      epochsOpened: (fields) => {
+        this.#opened.inc(fields.shards.length);
+        events.epochsOpened(fields);
+      },
+      undeclared: (fields) => {
+        this.#undeclared.inc(fields.clients);
+        events.undeclared(fields);
+      },
+    };
+  }
+
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name, help, registers: [this.registry] });
+  }
+
+  #gauge(name: string, help: string): Gauge {
+    return new Gauge({ name, help, registers: [this.registry] });
+  }
+}

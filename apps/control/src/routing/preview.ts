@@ -1,0 +1,85 @@
+import { nusdToUsd } from '@sotto/money';
+import {
+  type Catalog,
+  embeddingBounds,
+  explainPlan,
+  holdOf,
+  noNeeds,
+  type PlanningContext,
+  type Preferences,
+  planRequest,
+} from '@sotto/router';
+import {
+  autoModelId,
+  type EligibleModelsAnswer,
+  parseModelReference,
+  type RoutingPreview,
+  type RoutingPreviewAnswer,
+} from '@sotto/wire';
+
+/** What a preview counts for a prompt of which it is told nothing. */
+const typicalPromptTokens = 1000;
+
+/** Shows the decision that a request would get, by the function that makes it, and its reasons (design 6). */
+export function previewRouting(asked: RoutingPreview, context: PlanningContext): RoutingPreviewAnswer {
+  const modelType = modelTypeOf(context.catalog, asked.model);
+  const promptTokens = asked.prompt_tokens ?? typicalPromptTokens;
+  const maxOutputTokens = asked.max_tokens ?? undefined;
+  const needs = {
+    ...noNeeds(modelType),
+    tools: asked.tools ?? false,
+    vision: asked.vision ?? false,
+    structuredOutput: asked.structured_output ?? false,
+    promptTokens,
+    maxOutputTokens,
+  };
+  const { decision, attempts, excluded } = explainPlan(asked, needs, context);
+  const size = { promptTokensAtMost: promptTokens, promptTokensLikely: promptTokens, maxOutputTokens };
+  const hold = modelType === 'embedding' ? holdOf(attempts, size, embeddingBounds) : holdOf(attempts, size);
+  const isAuto = parseModelReference(asked.model).id === autoModelId;
+  return {
+    model: attempts[0]?.modelId ?? asked.model,
+    routing: isAuto ? 'auto' : 'exact',
+    choice: isAuto && attempts[0] !== undefined ? choiceOf(context.preferences, attempts[0].modelId) : null,
+    plan: attempts.map((route) => ({
+      model: route.modelId,
+      provider: route.publicProviderId,
+      privacy_class: route.privacyClass,
+      pricing: route.pricing,
+      penalized: context.status.penalized(route),
+    })),
+    excluded: excluded.map(({ route, rule, message }) => ({
+      model: route.modelId,
+      provider: route.publicProviderId,
+      rule,
+      message,
+    })),
+    hold_usd: decision.ok ? nusdToUsd(hold) : null,
+    refusal: decision.ok ? null : { type: decision.refusal.type, message: decision.refusal.message },
+  };
+}
+
+const strategies: Readonly<Record<Preferences['auto']['strategy'], string>> = {
+  balanced: 'the best of tier, price and speed together',
+  cheapest: 'the lowest price',
+  fastest: 'the shortest time to the first token',
+  most_private: 'the strongest tier',
+};
+
+const choiceOf = ({ auto }: Preferences, modelId: string): string =>
+  `${modelId} has ${strategies[auto.strategy]} of the models that the workspace allows (strategy \`${auto.strategy}\`).`;
+
+/** The models that preferences allow, each with the providers that may serve it, in order (design 6). */
+export function eligibleModels(context: PlanningContext): EligibleModelsAnswer {
+  const data = [...context.catalog.models.values()].flatMap(({ id, type }) => {
+    const plan = planRequest({ model: id }, noNeeds(type), context);
+    if (!plan.ok) return [];
+    return [{ id, providers: [...new Set(plan.value.routes.map((route) => route.publicProviderId))] }];
+  });
+  return { data };
+}
+
+function modelTypeOf(catalog: Catalog, model: string) {
+  const { id } = parseModelReference(model);
+  return catalog.models.get(id)?.type ?? 'text';
+}

@@ -1,0 +1,31 @@
+/** The prefix of every cookie that the sessions noun sets. */
+export const cookiePrefix = 'sotto';
+
+const sessionCookieNames: ReadonlySet<string> = new Set([
+  `${cookiePrefix}.session_token`,
+  `__Secure-${cookiePrefix}.session_token`,
+]);
+
+/** Whether a `cookie` header carries a session cookie, valid or not. */
+export function hasSessionCookie(cookieHeader: string | undefined): boolean {
+  if (cookieHeader === undefined) return false;
+  return cookieHeader.split(';').some((pair) => sessionCookieNames.has(pair.split('=', 1)[0]?.trim() ?? ''));
+}
+
+/**
+ * Whether cookies of this origin carry `Secure`: always, except on plain http to a loopback host, where some browsers
+ * would drop them (design section 6, row "sessions").
+ */
+export function needsSecureCookies(origin: string): boolean {
+  const { protocol, hostname } = new URL(origin);
+  return !(protocol === 'http:' && isLoopbackHost(hostname));
+}
+
+function isLoopbackHost(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
+}

@@ -1,0 +1,120 @@
+import type { FastifyContextConfig, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { type Auth, authBasePath } from './auth.ts';
+import { isScripted } from './same-origin.ts';
+
+const bodyLimitBytes = 64 * 1024;
+
+/** Makes the body of an error answer from what better-auth says. Code and message are absent where it says nothing. */
+export type ToEnvelope = (
+  status: number,
+  code: string | undefined,
+  message: string | undefined,
+  requestId: string,
+) => unknown;
+
+export interface AuthRoutesOptions {
+  readonly auth: Pick<Auth, 'handler'>;
+  /** The public control origin, without `/v1`. */
+  readonly origin: string;
+  readonly toEnvelope: ToEnvelope;
+  /** Told of every failure that better-auth does not explain; throws where it knows why. */
+  readonly onFailed?: (error: unknown) => Promise<void>;
+  /** Fastify's `config` of the route, for example a rate limit of its own. */
+  readonly routeConfig?: FastifyContextConfig;
+}
+
+/** Mounts better-auth at `/v1/auth/*`. Success bodies are its own; error bodies are what `toEnvelope` makes of them. */
+export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, options) => {
+  const { auth, origin, toEnvelope, onFailed, routeConfig = {} } = options;
+
+  // better-auth parses bodies itself and must see them as they came.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+  app.route({
+    method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    url: `${authBasePath}/*`,
+    bodyLimit: bodyLimitBytes,
+    config: routeConfig,
+    handler: async (request, reply) => {
+      const response = await auth.handler(toWebRequest(request, origin)).catch((error: unknown) => {
+        // The message may hold SQL parameters, and so an email address: only the name is logged.
+        request.log.error({ error: error instanceof Error ? error.name : typeof error }, 'auth_failed');
+        return new Response(null, { status: 500 });
+      });
+      if (response.status >= 500) await onFailed?.(response);
+      return sendWebResponse(response, { request, reply, toEnvelope });
+    },
+  });
+};
+
+/** An allow-list: forwarded addresses and hosts in particular never reach better-auth. */
+const passedHeaders = [
+  'content-type',
+  'cookie',
+  'origin',
+  'referer',
+  'sec-fetch-dest',
+  'sec-fetch-mode',
+  'sec-fetch-site',
+  'user-agent',
+] as const;
+
+function toWebRequest(request: FastifyRequest, origin: string): Request {
+  const headers = new Headers();
+  for (const name of passedHeaders) {
+    const value = request.headers[name];
+    if (typeof value === 'string') headers.set(name, value);
+  }
+  // better-auth refuses whatever has a cookie or `sec-fetch-mode` (Node's fetch) and no origin. Where the request shows
+  // that no page of another site sent it, it gets ours, so that its routes and our own follow one rule.
+  if (request.method !== 'GET' && isScripted(request)) headers.set('origin', origin);
+
+  const { method, body } = request;
+  const hasBody = method !== 'GET' && Buffer.isBuffer(body) && body.length > 0;
+  return new Request(`${origin}${pathAndQuery(request.url)}`, {
+    method,
+    headers,
+    body: hasBody ? new Uint8Array(body) : null,
+  });
+}
+
+/** Of a request target in either form; the absolute form would bring a host of the client's choice. */
+function pathAndQuery(target: string): string {
+  if (target.startsWith('/')) return target;
+  const url = URL.parse(target);
+  return url === null ? '/' : `${url.pathname}${url.search}`;
+}
+
+const betterAuthErrorSchema = z.object({ code: z.string().optional(), message: z.string().optional() });
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly toEnvelope: ToEnvelope;
+}
+
+async function sendWebResponse(response: Response, { request, reply, toEnvelope }: Exchange): Promise<FastifyReply> {
+  const isError = response.status >= 400;
+  reply.code(response.status);
+  for (const [name, value] of response.headers) {
+    if (name === 'set-cookie' || name === 'content-length' || (isError && name === 'content-type')) continue;
+    reply.header(name, value);
+  }
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) reply.header('set-cookie', cookies);
+  reply.header('cache-control', 'no-store');
+
+  if (!isError) return reply.send(Buffer.from(await response.arrayBuffer()));
+  const said = betterAuthErrorSchema.safeParse(parsedJson(await response.text())).data;
+  return reply.send(toEnvelope(response.status, said?.code, said?.message, request.id));
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

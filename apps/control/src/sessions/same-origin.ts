@@ -1,0 +1,52 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { hasSessionCookie } from './cookies.ts';
+
+/** Whether a request may use its session cookie; `failed` names the check that refused it. */
+export type SameOriginVerdict =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly failed: 'foreign_origin' | 'no_origin' };
+
+/** What of a request says where it came from. A Fastify request is one. */
+export interface CrossSiteEvidence {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const accepted: SameOriginVerdict = { ok: true };
+
+/**
+ * The CSRF check of routes that take a session cookie. A request that changes something by cookie must come from an
+ * allowed origin (`Origin`, else `Referer`) or be called same-origin by the browser itself (`Sec-Fetch-Site`, which
+ * scripts cannot set). One that has none of these comes from no browser, and passes if no form could have sent it.
+ * Never throws.
+ */
+export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: readonly string[]): SameOriginVerdict {
+  const { method, headers } = request;
+  if (safeMethods.has(method) || !hasSessionCookie(headers.cookie)) return accepted;
+
+  const fetchSite = headers['sec-fetch-site'];
+  if (fetchSite === 'same-origin' || fetchSite === 'none') return accepted;
+  const origin = headers.origin ?? originOf(headers.referer);
+  if (origin !== undefined) return allowedOrigins.includes(origin) ? accepted : { ok: false, failed: 'foreign_origin' };
+  return isScripted(request) ? accepted : { ok: false, failed: 'no_origin' };
+}
+
+/**
+ * Whether a state-changing request shows that no browser page of another site sent it: browsers add `Origin` or
+ * `Sec-Fetch-Site` to all of them, and what a form can send without a preflight is a POST of a type other than JSON.
+ */
+export function isScripted({ method, headers }: CrossSiteEvidence): boolean {
+  if (headers.origin !== undefined || headers.referer !== undefined) return false;
+  if (headers['sec-fetch-site'] !== undefined) return false;
+  return method !== 'POST' || mediaType(headers['content-type']) === 'application/json';
+}
+
+function originOf(referer: string | undefined): string | undefined {
+  if (referer === undefined) return undefined;
+  return URL.canParse(referer) ? new URL(referer).origin : 'null';
+}
+
+function mediaType(contentType: string | undefined): string | undefined {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase();
+}

@@ -1,0 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Auth } from './auth.ts';
+import { hasSessionCookie } from './cookies.ts';
+
+/** Who a valid session cookie belongs to. */
+export interface SessionIdentity {
+  readonly userId: string;
+  readonly email: string;
+  readonly sessionId: string;
+}
+
+/**
+ * Reads the session of a request to another route. `undefined` where there is no cookie, or none that is valid.
+ * It does not renew the session: only `GET /v1/auth/get-session` can, because it sets the cookie again as well.
+ * Throws where the database cannot be asked.
+ */
+export async function readSession(auth: Auth, headers: IncomingHttpHeaders): Promise<SessionIdentity | undefined> {
+  if (headers.cookie === undefined || !hasSessionCookie(headers.cookie)) return undefined;
+  const found = await auth.api.getSession({
+    headers: new Headers({ cookie: headers.cookie }),
+    query: { disableRefresh: true },
+  });
+  if (!found) return undefined;
+  return { userId: found.user.id, email: found.user.email, sessionId: found.session.id };
+}

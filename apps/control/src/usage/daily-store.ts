@@ -1,0 +1,111 @@
+import { type Nusd, nusdToDecimal, nusdToUsd } from '@sotto/money';
+import { ServiceError, type UsageDailyAnswer, type UsageGroup, usageDailyAnswerSchema } from '@sotto/wire';
+import type pg from 'pg';
+import { type DayRange, dateOf, monthsOf, weeksOf } from './day-range.ts';
+import { type Dimension, dimensions, rollupFor, type SumName, sumNames } from './rollups.ts';
+
+/** What is asked of the daily sums of an account. */
+export interface DailyQuestion {
+  readonly accountId: string;
+  readonly days: DayRange;
+  /** In the order of `usageGroups`. */
+  readonly groups: readonly UsageGroup[];
+  readonly filters: Partial<Record<Dimension, string | undefined>>;
+}
+
+type Group = Readonly<Partial<Record<UsageGroup, string | null>>>;
+type Counts = Record<Exclude<SumName, 'cost_nusd'>, number>;
+
+interface GroupSums {
+  readonly group: Group;
+  readonly counts: Counts;
+  readonly costNusd: Nusd;
+}
+
+const mostGroups = 10_000;
+
+/** The answer of `GET /usage/daily`. Throws `invalid_request` where it would have more than 10,000 groups. */
+export async function readDaily(pool: pg.Pool, question: DailyQuestion): Promise<UsageDailyAnswer> {
+  const groups = await readGroups(pool, question, mostGroups + 1);
+  if (groups.length > mostGroups) {
+    throw new ServiceError('invalid_request', {
+      message: `This has more than ${mostGroups} groups. Group by less, ask for fewer days, or take \`format=csv\`.`,
+      param: 'group_by',
+    });
+  }
+  const total = groups.reduce(addUp, { group: {}, counts: noCounts, costNusd: 0n });
+  return usageDailyAnswerSchema.parse({ data: groups.map(toAnswer), total: toAnswer(total) });
+}
+
+/** A row of a CSV export: the group's columns and its sums, the cost to the nano-dollar. */
+export type ExportedGroup = Group & Counts & { readonly cost: string };
+
+/**
+ * All groups, in order. Where they are by time they are read a piece of it after the other; no connection is held
+ * between pieces.
+ */
+export async function* exportDaily(pool: pg.Pool, question: DailyQuestion): AsyncGenerator<ExportedGroup[]> {
+  for (const days of pieces(question)) {
+    const groups = await readGroups(pool, { ...question, days });
+    if (groups.length > 0)
+      yield groups.map(({ group, counts, costNusd }) => ({ ...group, ...counts, cost: nusdToDecimal(costNusd) }));
+  }
+}
+
+function pieces({ days, groups }: DailyQuestion): readonly DayRange[] {
+  if (groups.includes('day')) return weeksOf(days);
+  return groups.includes('month') ? monthsOf(days) : [days];
+}
+
+const month = "date_trunc('month', day::timestamp)";
+const keyOf = (group: UsageGroup): string => (group === 'month' ? month : group);
+
+function columnOf(group: UsageGroup): string {
+  if (group === 'day') return "to_char(day, 'YYYY-MM-DD') as day";
+  return group === 'month' ? `to_char(${month}, 'YYYY-MM') as month` : group;
+}
+
+async function readGroups(
+  pool: pg.Pool,
+  { accountId, days, groups, filters }: DailyQuestion,
+  limit?: number,
+): Promise<GroupSums[]> {
+  const values: unknown[] = [accountId, dateOf(days.from), dateOf(days.to)];
+  const filtered = dimensions.filter((name) => filters[name] !== undefined);
+  const conditions = filtered.map((name) => `and ${name} = $${values.push(filters[name])}`);
+  const wanted = dimensions.filter((name) => groups.includes(name) || filtered.includes(name));
+  const keys = groups.map(keyOf).join(', ');
+  const { rows } = await pool.query<Record<string, string | null>>(
+    `select ${groups.map(columnOf).join(', ')}, ${sumNames.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}
+     from ${rollupFor(wanted).table}
+     where account_id = $1 and day >= $2::date and day < $3::date ${conditions.join(' ')}
+     group by ${keys} order by ${keys} ${limit === undefined ? '' : `limit $${values.push(limit)}`}`,
+    values,
+  );
+  return rows.map((row) => ({
+    group: Object.fromEntries(groups.map((name) => [name, row[name] ?? null])),
+    counts: countsOf((name) => Number(row[name])),
+    costNusd: BigInt(row.cost_nusd ?? 0),
+  }));
+}
+
+const countsOf = (count: (name: keyof Counts) => number): Counts => ({
+  requests: count('requests'),
+  failed: count('failed'),
+  cancelled: count('cancelled'),
+  estimated: count('estimated'),
+  prompt_tokens: count('prompt_tokens'),
+  cached_tokens: count('cached_tokens'),
+  completion_tokens: count('completion_tokens'),
+  reasoning_tokens: count('reasoning_tokens'),
+});
+
+const noCounts = countsOf(() => 0);
+
+const addUp = (total: GroupSums, { counts, costNusd }: GroupSums): GroupSums => ({
+  group: {},
+  counts: countsOf((name) => total.counts[name] + counts[name]),
+  costNusd: total.costNusd + costNusd,
+});
+
+const toAnswer = ({ group, counts, costNusd }: GroupSums) => ({ ...group, ...counts, cost: nusdToUsd(costNusd) });

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { AccountRef, Settlement } from '@sotto/state';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { type AttributedSettlement, bookSettlements } from '../ledger/book-settlements.ts';
+
+let postgres: TestPostgres;
+let database: DatabaseConnection;
+let pool: DatabaseConnection['pool'];
+let owners: AccountRef[];
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const url = await postgres.createDatabase();
+  await migrateDatabase(url);
+  // Not UTC: days are, whatever the server's clock shows.
+  const elsewhere = new URL(url);
+  elsewhere.searchParams.set('options', '-c timezone=Pacific/Auckland');
+  database = openDatabase(elsewhere.href);
+  ({ pool } = database);
+  owners = (await Promise.all([makeOwners(), makeOwners(), makeOwners()])).flat();
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+async function makeOwners(): Promise<AccountRef[]> {
+  const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
+  const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
+  for (let made = 0; made < 2; made += 1) await insertKey(pool, { ...key, creditLimitNusd: undefined });
+  const { rows } = await pool.query<{ id: string }>('select id from api_keys where account_id = $1', [accountId]);
+  return rows.map(({ id: keyId }) => ({ accountId, workspaceId, keyId }));
+}
+
+/** Where a rollup and a recomputation from `usage` differ, either way. */
+async function differences(table: string, dimensions: string): Promise<unknown[]> {
+  const kept = `select account_id, day, ${dimensions}, requests, failed, cancelled, estimated, prompt_tokens,
+    cached_tokens, completion_tokens, reasoning_tokens, cost_nusd from ${table}`;
+  const counted = `select account_id, (at at time zone 'UTC')::date, ${dimensions}, count(*),
+    sum((status = 'failed')::int), sum((status = 'cancelled')::int), sum(estimated::int), sum(prompt_tokens),
+    sum(cached_tokens), sum(completion_tokens), sum(reasoning_tokens), sum(cost_nusd)
+    from usage group by account_id, (at at time zone 'UTC')::date, ${dimensions}`;
+  // `all`: a row that stands twice is a difference, too.
+  const { rows } = await pool.query(
+    `(${kept} except all ${counted}) union all (${counted} except all (${kept})) limit 5`,
+  );
+  return rows;
+}
+
+async function expectSumsOfUsage(): Promise<void> {
+  const routes = 'operation, model, provider, privacy_class';
+  expect(await differences('usage_daily', `workspace_id, key_id, ${routes}`)).toEqual([]);
+  expect(await differences('usage_daily_routes', `workspace_id, ${routes}`)).toEqual([]);
+  expect(await differences('usage_daily_keys', 'workspace_id, key_id')).toEqual([]);
+}
+
+const midnight = Date.UTC(2026, 10, 21);
+const tokens = fc.nat(100_000);
+
+const settlement: fc.Arbitrary<Omit<Settlement, 'id' | 'kind'>> = fc.record({
+  v: fc.constant(1 as const),
+  accountRef: fc.constant(''),
+  chargeNusd: fc.bigInt(0n, 9_000_000n).map(String),
+  // Around midnight UTC, by the minute.
+  at: fc.integer({ min: -3, max: 3 }).map((minutes) => midnight + minutes * 60_000),
+  operation: fc.constantFrom('chat', 'embeddings'),
+  model: fc.constantFrom('m/one', 'm/two', 'm/"three", =3'),
+  provider: fc.constantFrom('acme', 'acme/eu', null),
+  privacyClass: fc.constantFrom('private', 'tee', null),
+  promptTokens: tokens,
+  cachedTokens: tokens,
+  completionTokens: tokens,
+  reasoningTokens: tokens,
+  attempts: fc.nat(3),
+  fallback: fc.boolean(),
+  status: fc.constantFrom('completed', 'cancelled', 'failed'),
+  estimated: fc.boolean(),
+});
+
+/** Settlements, and in which batches, some of them again and again, several settlers book them. */
+const history = fc.array(fc.tuple(settlement, fc.nat(100)), { minLength: 1, maxLength: 60 }).chain((drawn) =>
+  fc.record({
+    drawn: fc.constant(drawn),
+    batches: fc.array(fc.array(fc.nat(drawn.length - 1), { minLength: 1, maxLength: 40 }), {
+      minLength: 1,
+      maxLength: 6,
+    }),
+  }),
+);
+
+describe('the daily sums', () => {
+  it('equal a recomputation from usage, whoever books what how often at the same time', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async ({ drawn, batches }) => {
+        const before = await usageCount();
+        const settlements = drawn.map(([content, number]): AttributedSettlement => {
+          const owner = number < 5 ? undefined : owners[number % owners.length];
+          return { settlement: { ...content, id: randomUUID(), kind: 'charge' }, owner };
+        });
+        const all = batches.map((batch) => batch.flatMap((index) => settlements[index] ?? []));
+        await Promise.all(all.map((batch) => bookSettlements(pool, batch)));
+        await bookSettlements(pool, all.flat());
+        await expectSumsOfUsage();
+        const attributed = new Set(all.flat().filter(({ owner }) => owner !== undefined));
+        expect(await usageCount()).toBe(before + attributed.size);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('are not touched by a booking that is rolled back', async () => {
+    const [owner] = owners;
+    const [content] = fc.sample(settlement, 1);
+    if (owner === undefined || content === undefined) throw new Error('nothing to book');
+    const good = { settlement: { ...content, id: randomUUID(), kind: 'charge' as const }, owner };
+    // More than a bigint: Postgres refuses it, and the whole batch with it.
+    const bad = { settlement: { ...good.settlement, id: randomUUID(), promptTokens: 1e20 }, owner };
+    const before = await usageCount();
+    await expect(bookSettlements(pool, [good, bad])).rejects.toThrow();
+    expect(await usageCount()).toBe(before);
+    await expectSumsOfUsage();
+    await bookSettlements(pool, [good]);
+    expect(await usageCount()).toBe(before + 1);
+    await expectSumsOfUsage();
+  });
+
+  it('are what the migration makes of usage that was booked before there were any', async () => {
+    await pool.query('truncate usage_daily, usage_daily_routes, usage_daily_keys');
+    expect(await differences('usage_daily_keys', 'workspace_id, key_id')).not.toEqual([]);
+    const file = new URL('../../migrations/0004_fill_usage_daily.sql', import.meta.url);
+    const client = await pool.connect();
+    try {
+      await client.query(`begin; ${await readFile(file, 'utf8')}; commit`);
+    } finally {
+      client.release();
+    }
+    await expectSumsOfUsage();
+  });
+});
+
+async function usageCount(): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>('select count(*) from usage');
+  return Number(rows[0]?.count);
+}

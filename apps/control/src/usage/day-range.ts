@@ -1,0 +1,52 @@
+import { ServiceError, type UsageDailyQuery } from '@sotto/wire';
+
+const dayMs = 86_400_000;
+const defaultDays = 30;
+const longestDays = 400;
+
+/** Whole UTC days, as Unix days: `from` inclusive, `to` exclusive. */
+export interface DayRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The days that a query is about: by default 30 up to and with today. Throws `invalid_request` for none at all and for
+ * more than 400.
+ */
+export function dayRange({ from, to }: Pick<UsageDailyQuery, 'from' | 'to'>, nowMs: number): DayRange {
+  const end = to === undefined ? Math.floor(nowMs / dayMs) + 1 : Math.ceil(to.getTime() / dayMs);
+  const begin = from === undefined ? end - defaultDays : Math.floor(from.getTime() / dayMs);
+  if (begin >= end) {
+    throw new ServiceError('invalid_request', {
+      message: '`from` must be earlier than `to`, which is the end of today where it is absent.',
+      param: 'from',
+    });
+  }
+  if (end - begin > longestDays) {
+    throw new ServiceError('invalid_request', {
+      message: `\`from\` must be at most ${longestDays} days before \`to\`.`,
+      param: 'from',
+    });
+  }
+  return { from: begin, to: end };
+}
+
+/** A Unix day as `YYYY-MM-DD`. */
+export const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
+
+const monthOf = (day: number): string => dateOf(day).slice(0, 7);
+
+/** Cuts a range into pieces of at most seven days, in order. */
+export function weeksOf({ from, to }: DayRange): DayRange[] {
+  const starts = Array.from({ length: Math.ceil((to - from) / 7) }, (_, index) => from + index * 7);
+  return starts.map((start) => ({ from: start, to: Math.min(start + 7, to) }));
+}
+
+/** Cuts a range where months begin, in order. */
+export function monthsOf({ from, to }: DayRange): DayRange[] {
+  const starts = Array.from({ length: to - from }, (_, index) => from + index).filter(
+    (day) => day === from || monthOf(day) !== monthOf(day - 1),
+  );
+  return starts.map((start, index) => ({ from: start, to: starts[index + 1] ?? to }));
+}

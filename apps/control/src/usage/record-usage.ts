@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountRef, Settlement } from '@sotto/state';
+import type pg from 'pg';
+import { type Rollup, rollups, sumNames, sums } from './rollups.ts';
+
+export type UsedSettlement = Settlement & AccountRef;
+
+/**
+ * Writes the usage rows of settlements and adds them to the daily sums, in one statement: what is summed up is what was
+ * inserted. To be called within the transaction that books them, which holds the rows of their accounts locked: every
+ * sum belongs to one account, so no two bookings ever wait for each other here.
+ */
+export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSettlement[]): Promise<void> {
+  if (rows.length === 0) return;
+  const column = <T>(pick: (row: UsedSettlement) => T): T[] => rows.map(pick);
+  await client.query(statement, [
+    column(() => randomUUID()),
+    column((row) => new Date(row.at).toISOString()),
+    column((row) => row.accountId),
+    column((row) => row.workspaceId),
+    column((row) => row.keyId),
+    column((row) => row.operation),
+    column((row) => row.model),
+    column((row) => row.provider),
+    column((row) => row.privacyClass),
+    column((row) => row.promptTokens),
+    column((row) => row.cachedTokens),
+    column((row) => row.completionTokens),
+    column((row) => row.reasoningTokens),
+    column((row) => row.chargeNusd),
+    column((row) => row.attempts),
+    column((row) => row.fallback),
+    column((row) => row.status),
+    column((row) => row.estimated),
+  ]);
+}
+
+/** Adds the inserted rows to a rollup, in the order of its unique index. */
+function addTo({ table, dimensions }: Rollup): string {
+  const row = ['account_id', 'day', ...dimensions].join(', ');
+  return `insert into ${table} (${row}, ${sumNames.join(', ')})
+    select ${row}, ${Object.values(sums).join(', ')} from added group by ${row} order by ${row}
+    on conflict (${row}) do update set ${sumNames.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`;
+}
+
+const statement = `
+  with added as (
+    insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
+      cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated)
+    select * from unnest($1::uuid[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::int[],
+      $16::bool[], $17::text[], $18::bool[])
+    returning *, (at at time zone 'UTC')::date as day
+  ), ${rollups.map((rollup) => `${rollup.table}_added as (${addTo(rollup)})`).join(', ')}
+  select`;

@@ -1,0 +1,111 @@
+import { bearerToken } from '@sotto/http';
+import { availableNusd, nusdToUsd } from '@sotto/money';
+import { type ProjectionPort, shardOfWallet } from '@sotto/state';
+import {
+  type BalanceAnswer,
+  parseRequest,
+  ServiceError,
+  type UsageDailyAnswer,
+  type UsagePage,
+  usageDailyQuerySchema,
+  usageQuerySchema,
+} from '@sotto/wire';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireKey } from '../credentials/api-credentials.ts';
+import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
+import { sendCsv, wantsCsv } from './csv.ts';
+import { exportDaily, readDaily } from './daily-store.ts';
+import { dateOf, dayRange } from './day-range.ts';
+import { exportUsage, readUsage } from './usage-store.ts';
+
+export interface UsageRoutesDependencies {
+  readonly sessions: SessionDependencies;
+  readonly state: ProjectionPort;
+  readonly now: () => number;
+}
+
+const usageColumns = [
+  'id',
+  'at',
+  'workspace_id',
+  'key_id',
+  'operation',
+  'model',
+  'provider',
+  'privacy_class',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+  'reasoning_tokens',
+  'cost',
+  'attempts',
+  'fallback',
+  'status',
+  'estimated',
+] as const;
+
+const sumColumns = [
+  'requests',
+  'failed',
+  'cancelled',
+  'estimated',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+  'reasoning_tokens',
+  'cost',
+] as const;
+
+/** `/v1/balance` and `/v1/usage`: with a management key, or with a session for its own account (design 6). */
+export function registerUsage(app: FastifyInstance, { sessions, state, now }: UsageRoutesDependencies): void {
+  const { pool } = sessions;
+
+  const owner = async (request: FastifyRequest): Promise<{ accountId: string; walletId: string }> =>
+    bearerToken(request) === undefined ? requireSession(sessions, request) : requireKey(pool, request, ['management']);
+
+  app.get('/v1/balance', async (request, reply): Promise<BalanceAnswer> => {
+    const { walletId } = await owner(request);
+    // All of it from the state, at one instant: what is told here is what the next request is admitted against.
+    const wallet = await state.readWallet(shardOfWallet(walletId), walletId);
+    if (wallet === undefined) throw new ServiceError('service_unavailable');
+    const available = availableNusd(wallet);
+    reply.header('cache-control', 'no-store');
+    return {
+      currency: 'USD',
+      available: nusdToUsd(available < 0n ? 0n : available),
+      reserved: nusdToUsd(wallet.heldNusd),
+    };
+  });
+
+  app.get('/v1/usage', async (request, reply): Promise<UsagePage | FastifyReply> => {
+    const { accountId } = await owner(request);
+    const query = parseRequest(usageQuerySchema, request.query);
+    reply.header('cache-control', 'no-store');
+    if (!wantsCsv(query.format, request.headers.accept)) return readUsage(pool, accountId, query);
+    return sendCsv(reply, {
+      filename: filenameOf('usage', query),
+      columns: usageColumns,
+      pages: exportUsage(pool, accountId, query),
+    });
+  });
+
+  app.get('/v1/usage/daily', async (request, reply): Promise<UsageDailyAnswer | FastifyReply> => {
+    const { accountId } = await owner(request);
+    const { group_by: groups, format, from, to, ...filters } = parseRequest(usageDailyQuerySchema, request.query);
+    const days = dayRange({ from, to }, now());
+    const question = { accountId, days, groups, filters };
+    reply.header('cache-control', 'no-store');
+    if (!wantsCsv(format, request.headers.accept)) return readDaily(pool, question);
+    return sendCsv(reply, {
+      filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
+      columns: [...groups, ...sumColumns],
+      pages: exportDaily(pool, question),
+    });
+  });
+}
+
+/** `usage-all.csv`, or with the dates of the range that was asked for. */
+function filenameOf(name: string, { from, to }: { from?: Date | undefined; to?: Date | undefined }): string {
+  const dates = [from, to].flatMap((at) => at?.toISOString().slice(0, 10) ?? []);
+  return `${[name, ...(dates.length === 0 ? ['all'] : dates)].join('-')}.csv`;
+}

@@ -1,0 +1,320 @@
+import { randomUUID } from 'node:crypto';
+import type { UsageQuery } from '@sotto/wire';
+import { usageGroups } from '@sotto/wire';
+import fc from 'fast-check';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { type DailyQuestion, exportDaily, readDaily } from './daily-store.ts';
+import { recordUsage, type UsedSettlement } from './record-usage.ts';
+import { exportUsage, readUsage } from './usage-store.ts';
+
+let postgres: TestPostgres;
+let database: DatabaseConnection;
+let pool: pg.Pool;
+const dayMs = 86_400_000;
+const firstDay = Date.UTC(2026, 0, 1);
+const workspaces = [randomUUID(), randomUUID()];
+/** Each of one workspace. */
+const keys = Array.from({ length: 5 }, () => randomUUID());
+const models = ['m/one', 'm/two', 'm/three'];
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const url = await postgres.createDatabase();
+  await migrateDatabase(url);
+  database = openDatabase(url);
+  ({ pool } = database);
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+let made = 0;
+/** What one request used: deterministic, and different from its neighbours'. */
+function used(accountId: string, at: number, more: Partial<UsedSettlement> = {}): UsedSettlement {
+  made += 1;
+  const key = made % keys.length;
+  return {
+    v: 1,
+    id: randomUUID(),
+    kind: 'charge',
+    accountRef: '',
+    accountId,
+    workspaceId: workspaces[key % 2] ?? '',
+    keyId: keys[key] ?? '',
+    chargeNusd: String(made * 1001),
+    at,
+    operation: made % 7 === 0 ? 'embeddings' : 'chat',
+    model: models[made % models.length] ?? '',
+    provider: made % 11 === 0 ? null : 'acme',
+    privacyClass: made % 11 === 0 ? null : 'private',
+    promptTokens: made,
+    cachedTokens: 1,
+    completionTokens: made * 2,
+    reasoningTokens: 3,
+    attempts: 1,
+    fallback: false,
+    status: made % 11 === 0 ? 'failed' : 'completed',
+    estimated: made % 13 === 0,
+    ...more,
+  };
+}
+
+async function record(rows: readonly UsedSettlement[]): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await recordUsage(client, rows);
+  } finally {
+    client.release();
+  }
+}
+
+const newAccount = async (): Promise<string> => (await createAccount(pool, { userId: undefined, name: 'x' })).accountId;
+
+const query = (more: Partial<UsageQuery> = {}): UsageQuery => ({ limit: 100, ...more });
+
+async function walk(accountId: string, more: Partial<UsageQuery>): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await readUsage(pool, accountId, query({ ...more, cursor }));
+    ids.push(...page.data.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  return ids;
+}
+
+async function all<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const rows: T[] = [];
+  for await (const page of pages) rows.push(...page);
+  return rows;
+}
+
+describe('pages of usage', () => {
+  it('show each row that was there once, whatever is booked between them', async () => {
+    const account = await newAccount();
+    // Many of one minute, so that pages end within it.
+    await record(Array.from({ length: 40 }, (_, index) => used(account, firstDay + Math.floor(index / 13) * 60_000)));
+    const before = (await walk(account, { limit: 500 })).sort();
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await readUsage(pool, account, query({ limit: 7, cursor }));
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.next_cursor;
+      // Late, of every minute: some ahead of the cursor and some behind it.
+      await record([0, 1, 2, 3].map((minute) => used(account, firstDay + minute * 60_000)));
+      if (seen.length > 500) throw new Error('no end');
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((id) => before.includes(id)).sort()).toEqual(before);
+  });
+
+  it('have exactly what every combination of filters lets through, newest first', async () => {
+    const account = await newAccount();
+    const rows = Array.from({ length: 120 }, (_, index) => used(account, firstDay + (index % 50) * 60_000));
+    await record(rows);
+    await record([used(await newAccount(), firstDay)]);
+    const optional = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+    const minute = fc.option(fc.integer({ min: -1, max: 51 }), { nil: undefined });
+    await fc.assert(
+      fc.asyncProperty(
+        optional(models),
+        optional([...keys, randomUUID()]),
+        optional(workspaces),
+        minute,
+        minute,
+        fc.integer({ min: 1, max: 60 }),
+        async (model, key_id, workspace_id, first, last, limit) => {
+          const time = (minutes: number | undefined) =>
+            minutes === undefined ? undefined : new Date(firstDay + minutes * 60_000);
+          const [from, to] = [time(first), time(last)];
+          const expected = rows.filter(
+            (row) =>
+              (model === undefined || row.model === model) &&
+              (key_id === undefined || row.keyId === key_id) &&
+              (workspace_id === undefined || row.workspaceId === workspace_id) &&
+              (from === undefined || row.at >= from.getTime()) &&
+              (to === undefined || row.at < to.getTime()),
+          );
+          const filters = { model, key_id, workspace_id, from, to };
+          const exported = await all(exportUsage(pool, account, filters));
+          expect(exported.map(({ prompt_tokens }) => prompt_tokens).sort()).toEqual(
+            expected.map(({ promptTokens }) => promptTokens).sort(),
+          );
+          expect(exported.map(({ at }) => at)).toEqual(
+            exported
+              .map(({ at }) => at)
+              .sort()
+              .reverse(),
+          );
+          expect(await walk(account, { ...filters, limit })).toEqual(exported.map(({ id }) => id));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('use an index in the order of the answer, whatever the filters', async () => {
+    const account = await newAccount();
+    await record(Array.from({ length: 50 }, () => used(account, firstDay)));
+    for (const filters of [
+      {},
+      { model: 'm/one' },
+      { key_id: keys[0] },
+      { workspace_id: workspaces[0] },
+      { key_id: keys[0], model: 'm/one' },
+      { workspace_id: workspaces[0], model: 'm/one' },
+    ]) {
+      const plan = await planOf((explained) => readUsage(explained, account, query({ ...filters, limit: 1 })));
+      expect(plan, JSON.stringify(filters)).toMatch(/Index Scan Backward using usage_/);
+      expect(plan, JSON.stringify(filters)).not.toMatch(/Sort|Filter/);
+    }
+  });
+
+  it('are exported whole, past many pages, with no connection held between them', async () => {
+    const account = await newAccount();
+    const rows = Array.from({ length: 5000 }, (_, index) => used(account, firstDay + Math.floor(index / 700) * 60_000));
+    await record(rows);
+    const ids = new Set<string>();
+    let cost = 0n;
+    for await (const page of exportUsage(pool, account, {})) {
+      expect(pool.idleCount).toBe(pool.totalCount);
+      for (const row of page) {
+        ids.add(row.id);
+        cost += BigInt(Math.round(Number(row.cost) * 1e9));
+      }
+    }
+    expect(ids.size).toBe(5000);
+    expect(cost).toBe(rows.reduce((sum, { chargeNusd }) => sum + BigInt(chargeNusd), 0n));
+  });
+});
+
+describe('daily usage', () => {
+  let account: string;
+  const days = { from: firstDay / dayMs - 1, to: firstDay / dayMs + 70 };
+
+  beforeAll(async () => {
+    account = await newAccount();
+    await record(Array.from({ length: 900 }, (_, index) => used(account, firstDay + (index % 65) * dayMs + 60_000)));
+    await record([used(await newAccount(), firstDay)]);
+  });
+
+  it('is what a sum over the rows is, however it is grouped, filtered and exported', async () => {
+    const rows = await all(exportUsage(pool, account, {}));
+    const question = fc.record({
+      groups: fc.subarray([...usageGroups], { minLength: 1 }),
+      model: fc.constantFrom(undefined, ...models),
+      key_id: fc.constantFrom(undefined, ...keys),
+      workspace_id: fc.constantFrom(undefined, ...workspaces),
+      first: fc.integer({ min: -1, max: 66 }),
+      length: fc.integer({ min: 1, max: 70 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(question, async ({ groups, first, length, ...filters }) => {
+        const from = firstDay / dayMs + first;
+        const asked: DailyQuestion = { accountId: account, days: { from, to: from + length }, groups, filters };
+        const expected = new Map<string, { requests: number; tokens: number; costNusd: number }>();
+        for (const row of rows) {
+          const day = Math.floor(Date.parse(row.at) / dayMs);
+          const { model = row.model, key_id = row.key_id, workspace_id = row.workspace_id } = filters;
+          if (day < from || day >= from + length) continue;
+          if (row.model !== model || row.key_id !== key_id || row.workspace_id !== workspace_id) continue;
+          const of = { ...row, day: row.at.slice(0, 10), month: row.at.slice(0, 7) };
+          const name = JSON.stringify(groups.map((group) => of[group]));
+          const sum = expected.get(name) ?? { requests: 0, tokens: 0, costNusd: 0 };
+          expected.set(name, {
+            requests: sum.requests + 1,
+            tokens: sum.tokens + row.prompt_tokens,
+            costNusd: sum.costNusd + Math.round(Number(row.cost) * 1e9),
+          });
+        }
+        const { data, total } = await readDaily(pool, asked);
+        const told = data.map((row): [string, object] => [
+          JSON.stringify(groups.map((group) => row[group])),
+          { requests: row.requests, tokens: row.prompt_tokens, costNusd: Math.round(row.cost * 1e9) },
+        ]);
+        expect(new Map(told)).toEqual(expected);
+        expect(told).toHaveLength(expected.size);
+        expect(total.requests).toBe([...expected.values()].reduce((sum, { requests }) => sum + requests, 0));
+        const exported = await all(exportDaily(pool, asked));
+        expect(exported.map(({ cost, ...row }) => ({ ...row, cost: Number(cost) }))).toEqual(data);
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  it('tells failed, cancelled and estimated requests apart, and every kind of token', async () => {
+    const own = await newAccount();
+    const same = { model: 'm/x', status: 'completed', estimated: false, provider: null, privacyClass: null } as const;
+    const tokens = { promptTokens: 10, cachedTokens: 20, completionTokens: 30, reasoningTokens: 40, chargeNusd: '5' };
+    const one = { ...same, ...tokens };
+    await record([
+      used(own, firstDay, one),
+      used(own, firstDay, { ...one, status: 'failed' }),
+      used(own, firstDay, { ...one, status: 'cancelled' }),
+      used(own, firstDay, { ...one, status: 'cancelled', estimated: true }),
+    ]);
+    const { data, total } = await readDaily(pool, { accountId: own, days, groups: ['model', 'provider'], filters: {} });
+    const sums = {
+      requests: 4,
+      failed: 1,
+      cancelled: 2,
+      estimated: 1,
+      prompt_tokens: 40,
+      cached_tokens: 80,
+      completion_tokens: 120,
+      reasoning_tokens: 160,
+      cost: 0.00000002,
+    };
+    expect(data).toEqual([{ model: 'm/x', provider: null, ...sums }]);
+    expect(total).toEqual(sums);
+  });
+
+  it('is nothing, and zeros, where nothing was used', async () => {
+    const { data, total } = await readDaily(pool, {
+      accountId: await newAccount(),
+      days,
+      groups: ['day'],
+      filters: {},
+    });
+    expect(data).toEqual([]);
+    expect(new Set(Object.values(total))).toEqual(new Set([0]));
+  });
+
+  it('is refused as JSON where it has more groups than an answer should, and exported all the same', async () => {
+    const own = await newAccount();
+    await record(
+      Array.from({ length: 10_001 }, (_, index) => used(own, firstDay + (index % 30) * dayMs, { model: `m/${index}` })),
+    );
+    const asked: DailyQuestion = { accountId: own, days, groups: ['day', 'model'], filters: {} };
+    await expect(readDaily(pool, asked)).rejects.toMatchObject({ type: 'invalid_request', param: 'group_by' });
+    expect(await all(exportDaily(pool, asked))).toHaveLength(10_001);
+    expect((await readDaily(pool, { ...asked, groups: ['day'] })).data).toHaveLength(30);
+  });
+});
+
+/** The plans of what a read asks, as the planner would make them for an account too large to be sorted. */
+async function planOf(read: (pool: pg.Pool) => Promise<unknown>): Promise<string> {
+  const client = await pool.connect();
+  const lines: string[] = [];
+  try {
+    await client.query(
+      'begin; set local enable_seqscan = off; set local enable_sort = off; set local enable_bitmapscan = off',
+    );
+    const explaining = {
+      query: async (sql: string, values: unknown[]) => {
+        const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${sql}`, values);
+        lines.push(...rows.map((row) => row['QUERY PLAN'] ?? ''));
+        return { rows: [] };
+      },
+    };
+    await read(explaining as unknown as pg.Pool);
+    await client.query('rollback');
+  } finally {
+    client.release();
+  }
+  return lines.join('\n');
+}

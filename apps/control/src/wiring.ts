@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repeat } from '@sotto/http';
+import { EpochKeeper, forEachReachable, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
+import type { CapabilitiesAnswer } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { ensureAccount } from './accounts/ensure-account.ts';
+import { buildApp } from './app.ts';
+import { AuditLoop } from './audit/audit-loop.ts';
+import { type BillingOptions, buildBilling } from './billing/billing.ts';
+import { CatalogKeeper } from './catalog/catalog-keeper.ts';
+import type { ControlConfig, ControlSecrets } from './config.ts';
+import { openDatabase } from './database/database.ts';
+import { controlEvents } from './events.ts';
+import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
+import { ControlMetrics } from './metrics/control-metrics.ts';
+import { postgresEpochLedger } from './projection/epoch-ledger.ts';
+import { Projector } from './projection/projector.ts';
+import { buildAuth } from './sessions/auth.ts';
+import { Settler } from './settler/settler.ts';
+
+export interface ControlOptions {
+  readonly state: State;
+  readonly logger: Logger;
+  readonly databaseUrl: string;
+  readonly origin: string;
+  /** The broker's public origin, without `/v1`; shown to people. */
+  readonly confidentialOrigin: string;
+  /** Further origins whose pages may call with a session. */
+  readonly trustedOrigins: readonly string[];
+  readonly catalogFile: string;
+  readonly secrets: ControlSecrets;
+  readonly ticketTtlMs: number;
+  readonly limits: ControlConfig['limits'];
+  readonly limitsRedis: Redis | undefined;
+  readonly trustProxy: ControlConfig['trustProxy'];
+  /** True where no other process can hold anything in the state: in one process with the broker. */
+  readonly isAlone?: boolean;
+  readonly billing: BillingOptions;
+  readonly now?: () => number;
+}
+
+export interface Control {
+  readonly app: FastifyInstance;
+  readonly metrics: ControlMetrics;
+  readonly settler: Settler;
+  readonly epochs: EpochKeeper;
+  /**
+   * Begins to publish the catalog and, once the database is migrated, to project it and to book settlements. It is not
+   * ready before. `migrated` resolves to false where it will never be.
+   */
+  start(migrated?: Promise<boolean>): Promise<void>;
+  /** Reads the catalog file again (SIGHUP). */
+  reload(): void;
+  /** Stops taking requests, books what is there and closes what was opened here. */
+  stop(): Promise<void>;
+}
+
+const catalogMs = 500;
+const leaseMs = 1_000;
+const epochMs = 500;
+/** While a shard is to be opened, it is looked at this often. */
+const unsettledMs = 50;
+const projectMs = 500;
+/** A page of everything is projected anew this often, needed or not. */
+const refreshMs = 2_000;
+const settleMs = 50;
+const reapMs = 2_000;
+const auditMs = 10_000;
+const measureMs = 2_000;
+
+/** Puts the control plane together. Opens no port before `app.listen`. */
+export async function buildControl(options: ControlOptions): Promise<Control> {
+  const { state, logger, secrets, origin, limits, now = Date.now } = options;
+  const metrics = new ControlMetrics();
+  const events = metrics.counting(controlEvents(logger));
+  const { pool, db, close } = openDatabase(options.databaseUrl);
+  const projector = new Projector({ pool, state, accountRefKey: secrets.accountRefKey, limits, events });
+  let stopping = false;
+  const failed = (task: string) => (error: unknown) => {
+    if (!stopping) events.taskFailed(task, error);
+  };
+  // Where the state is away or being rebuilt, the account is projected with whatever else has changed.
+  const onAccountMade = ({ accountId }: { accountId: string }): Promise<void> =>
+    projector.account(accountId).catch(failed('projection'));
+  const auth = buildAuth({
+    db,
+    secret: secrets.sessionSecret,
+    origin,
+    trustedOrigins: options.trustedOrigins,
+    onSignUp: async ({ id, email }) => onAccountMade(await ensureAccount(pool, { id, name: email })),
+  });
+  const keeper = new CatalogKeeper({ state, file: options.catalogFile, events, now });
+  const settler = new Settler({
+    ledger: postgresSettlementLedger(pool),
+    state,
+    settlementMacKey: secrets.settlementMacKey,
+    accountRefKey: secrets.accountRefKey,
+    events,
+  });
+  const leases = new LeaseKeeper({ state, declare: () => undefined });
+  const epochs = new EpochKeeper({
+    state,
+    ledger: postgresEpochLedger({ pool, projector, settler, accountRefKey: secrets.accountRefKey }),
+    macKey: secrets.settlementMacKey,
+    now: () => performance.now(),
+    isAlone: options.isAlone ?? false,
+    onOpened: (opened) => events.epochsOpened({ shards: opened }),
+    onUndeclared: (shard, clients) => events.undeclared({ shard, clients: clients.length }),
+    onUnreadable: (shard, reason) => events.declarationRefused({ shard, reason }),
+  });
+  const audit = new AuditLoop({
+    pool,
+    state,
+    metrics,
+    events,
+    now,
+    sleep: (ms) => sleep(ms, undefined, { ref: false }),
+  });
+  const billing = buildBilling({
+    ...options.billing,
+    pool,
+    events,
+    project: (accountId) => projector.account(accountId),
+    origin,
+    now,
+  });
+  // Media is not served by any adapter yet; connected apps come with the dashboard.
+  const capabilities: CapabilitiesAnswer = {
+    image_generation: { enabled: false },
+    speech_synthesis: { enabled: false },
+    connected_apps: { enabled: false },
+  };
+  let hasDatabase = false;
+
+  const app = await buildApp({
+    sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountMade },
+    projector,
+    state,
+    catalog: { pool, keeper, capabilities },
+    tickets: {
+      pool,
+      state,
+      keeper,
+      ticketSealingKey: secrets.ticketSealingKey,
+      accountRefKey: secrets.accountRefKey,
+      ticketTtlMs: options.ticketTtlMs,
+      now,
+    },
+    billing,
+    limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
+    origin,
+    confidentialOrigin: options.confidentialOrigin,
+    events,
+    isReady: async () => {
+      if (stopping || !hasDatabase || keeper.catalog === undefined || !(await state.isReady())) return false;
+      return pool.query('select 1').then(
+        () => true,
+        () => false,
+      );
+    },
+    trustProxy: options.trustProxy,
+    now,
+  });
+
+  const catalogTasks = [
+    repeat(catalogMs, () => keeper.follow(), failed('catalog')),
+    repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
+  ];
+  const databaseTasks = [
+    repeat(leaseMs, () => leases.tend(), failed('leases')),
+    repeat(
+      epochMs,
+      async () => {
+        await epochs.tend();
+        if (!epochs.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
+        return !epochs.isSettled;
+      },
+      failed('epochs'),
+    ),
+    repeat(projectMs, () => projector.catchUp(), failed('projection')),
+    repeat(refreshMs, () => projector.refresh(), failed('refresh')),
+    repeat(settleMs, () => settler.settleAll(), failed('settler')),
+    repeat(auditMs, () => audit.step(), failed('audit')),
+    repeat(
+      reapMs,
+      async () => {
+        const failure = await forEachReachable(shards, async (shard) => {
+          const holds = await state.reap(shard, leaseGraceMs);
+          if (holds > 0) events.reaped({ shard, holds });
+        });
+        if (failure !== undefined) throw failure;
+      },
+      failed('reaper'),
+    ),
+    ...billing.tasks(failed),
+  ];
+
+  return {
+    app,
+    metrics,
+    settler,
+    epochs,
+    async start(migrated = Promise.resolve(true)) {
+      await keeper.follow().catch(failed('catalog'));
+      for (const task of catalogTasks) task.start();
+      void migrated.then((isMigrated) => {
+        if (!isMigrated || stopping) return;
+        hasDatabase = true;
+        for (const task of databaseTasks) task.start();
+      });
+    },
+    reload: () => keeper.reload(),
+    async stop() {
+      stopping = true;
+      const closed = app.close();
+      app.server.closeIdleConnections();
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 10_000).unref())]);
+      app.server.closeAllConnections();
+      await closed;
+      for (const task of [...catalogTasks, ...databaseTasks]) await task.stop();
+      for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
+        more = await settler.settleAll().catch(() => false);
+      await leases.leave();
+      await close();
+    },
+  };
+}

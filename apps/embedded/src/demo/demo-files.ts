@@ -1,0 +1,32 @@
+/** The demo provider's entry in the provider registry. */
+export const demoRegistryEntry = (baseUrl: string): string => `
+  - id: demo
+    name: Demo (this machine; no language model)
+    adapter: openai
+    base_url: ${baseUrl}
+    privacy_class: private
+`;
+
+/** The demo provider's models in the catalog. */
+export const demoCatalogEntries = `
+  - id: demo/chat
+    name: Demo chat (repeats what it is told)
+    model_type: text
+    context_length: 32768
+    max_output_tokens: 4096
+    routes:
+      - provider: demo
+        upstream_model: demo-chat
+        privacy_class: private
+        pricing: {input: 0.5, output: 1.5, cached_input: 0.05}
+        capabilities: {tools: true, vision: true, structured_output: true, reasoning: {efforts: [low, medium, high], can_disable: true}}
+  - id: demo/embedding
+    name: Demo embedding (vectors without meaning)
+    model_type: embedding
+    context_length: 8192
+    routes:
+      - provider: demo
+        upstream_model: demo-embedding
+        privacy_class: private
+        pricing: {input: 0.02}
+`;

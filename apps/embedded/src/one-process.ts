@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { buildBroker, RegistryFileError } from '@sotto/confidential';
+import { buildControl, type Control, readBillingPlan } from '@sotto/control';
+import { setting } from '@sotto/settings';
+import { createMemoryState, MemoryStore, type State } from '@sotto/state';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { EmbeddedConfig } from './config.ts';
+import type { ServiceFiles } from './files.ts';
+import type { Secrets } from './secrets.ts';
+import { type RunningPlanes, StartError } from './service.ts';
+
+export interface OneProcessOptions {
+  readonly config: EmbeddedConfig;
+  readonly ports: { readonly control: number; readonly confidential: number };
+  readonly origins: { readonly control: string; readonly confidential: string };
+  readonly databaseUrl: string;
+  readonly files: ServiceFiles;
+  readonly secrets: Secrets;
+  readonly logger: Logger;
+}
+
+const drainMs = 10_000;
+
+/** Runs both planes in this process, on the in-memory state: embedded mode without Redis, and nowhere else. */
+export async function startOneProcess(options: OneProcessOptions): Promise<RunningPlanes> {
+  const { config, ports, origins, secrets, logger, files } = options;
+  const store = new MemoryStore(Date.now);
+  const plan = await readBillingPlan(config.billing.file);
+  if (!plan.ok) throw new StartError(plan.message);
+  const sealing = {
+    ticketSealingKey: setting.keyBytes(secrets.TICKET_SEALING_KEY),
+    settlementMacKey: setting.keyBytes(secrets.SETTLEMENT_MAC_KEY),
+  };
+  const broker = await openBroker(
+    options,
+    withCommit(createMemoryState({ store }), () => control),
+    sealing,
+  );
+  const control: Control = await buildControl({
+    state: createMemoryState({ store }),
+    isAlone: true,
+    logger: logger.child({ process: 'control' }),
+    databaseUrl: options.databaseUrl,
+    origin: origins.control,
+    confidentialOrigin: origins.confidential,
+    trustedOrigins: [`http://localhost:${ports.control}`],
+    catalogFile: files.catalogFile,
+    secrets: {
+      ...sealing,
+      accountRefKey: setting.keyBytes(secrets.ACCOUNT_REF_KEY),
+      sessionSecret: secrets.SESSION_SECRET,
+    },
+    ticketTtlMs: config.ticketTtlMs,
+    limits: config.limits,
+    limitsRedis: undefined,
+    trustProxy: false,
+    billing: { plan: plan.settings, rails: config.billing.rails },
+  });
+  await broker.start();
+  await control.start();
+  await listen(control.app, config.host, ports.control, 'CONTROL_PORT');
+  await listen(broker.app, config.host, ports.confidential, 'CONFIDENTIAL_PORT');
+  process.on('SIGHUP', () => control.reload());
+  return {
+    controlOrigin: origins.control,
+    confidentialOrigin: origins.confidential,
+    oneProcess: true,
+    async stop() {
+      await broker.drain(drainMs);
+      await control.stop();
+    },
+  };
+}
+
+async function openBroker(
+  { files, logger }: OneProcessOptions,
+  state: State,
+  secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
+): Promise<ReturnType<typeof buildBroker>> {
+  const bytes = await readFile(files.registryFile).catch(() => {
+    throw new StartError(`PROVIDERS_FILE is \`${files.registryFile}\`: it takes the path of a readable file`);
+  });
+  try {
+    return buildBroker({
+      state,
+      logger: logger.child({ process: 'confidential' }),
+      registryFile: { name: files.registryFile, bytes },
+      providerKey: (name) => process.env[name],
+      secrets,
+      trustProxy: false,
+    });
+  } catch (error) {
+    throw error instanceof RegistryFileError ? new StartError(error.message) : error;
+  }
+}
+
+/**
+ * Memory does not outlive the process, so here a settlement counts as accepted only once Postgres has it (design 5).
+ * `control` is asked for late: it is built after the broker.
+ */
+function withCommit(state: State, control: () => Control): State {
+  return {
+    ...state,
+    async settle(request) {
+      const settled = await state.settle(request);
+      if (settled !== undefined) await control().settler.settleShard(request.shard);
+      return settled;
+    },
+  };
+}
+
+/** Listens; a port that a predecessor is still draining on is waited for, one that is taken for good is an error. */
+async function listen(app: FastifyInstance, host: string, port: number, variable: string): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await app.listen({ host, port });
+      return;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+      if (tries >= 10)
+        throw new StartError(`${variable} is \`${port}\`: another process listens there; it takes a free port`);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+  }
+}

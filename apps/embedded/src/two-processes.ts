@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { OneProcessOptions } from './one-process.ts';
+import { type RunningPlanes, StartError } from './service.ts';
+
+/** A plane as a process of its own, started again where it dies. */
+interface Plane {
+  stop(): Promise<void>;
+  readonly failed: Promise<never>;
+}
+
+/** How often a plane that dies right after its start is started again before that is an error. */
+const maxQuickDeaths = 3;
+const quickMs = 3_000;
+const stopMs = 40_000;
+
+/** Runs the planes as two processes on a shared Redis. Each gets the part of the environment that it may know. */
+export async function startTwoProcesses(options: OneProcessOptions): Promise<RunningPlanes> {
+  const { config, ports, origins, secrets, files } = options;
+  const shared = {
+    PATH: process.env.PATH ?? '',
+    HOST: config.host,
+    REDIS_URL: config.redisUrl ?? '',
+    TICKET_SEALING_KEY: secrets.TICKET_SEALING_KEY,
+    SETTLEMENT_MAC_KEY: secrets.SETTLEMENT_MAC_KEY,
+    LOG_LEVEL: config.logLevel,
+  };
+  const broker = startPlane('@sotto/confidential', [], {
+    ...shared,
+    CONFIDENTIAL_PORT: String(ports.confidential),
+    CONFIDENTIAL_TLS: 'off',
+    PROVIDERS_FILE: files.registryFile,
+    ...(await providerKeys(files.registryFile)),
+  });
+  const control = startPlane('@sotto/control', ['serve'], {
+    ...shared,
+    ...config.billingEnvironment,
+    CONTROL_PORT: String(ports.control),
+    CONTROL_ORIGIN: origins.control,
+    CONFIDENTIAL_ORIGIN: origins.confidential,
+    DATABASE_URL: options.databaseUrl,
+    CATALOG_FILE: files.catalogFile,
+    ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
+    SESSION_SECRET: secrets.SESSION_SECRET,
+    TICKET_TTL_S: String(config.ticketTtlMs / 1000),
+    RATE_LIMIT_REQUESTS: String(config.limits.requests),
+    RATE_LIMIT_TOKENS: String(config.limits.tokens),
+    RATE_LIMIT_CONTROL: String(config.limits.control),
+  });
+  const stop = async (): Promise<void> => {
+    await broker.stop();
+    await control.stop();
+  };
+  const ready = Promise.all([isReady(origins.control), isReady(origins.confidential)]);
+  try {
+    await Promise.race([ready, broker.failed, control.failed]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  // Later deaths are mended by starting again; what cannot be mended has said so on stderr.
+  for (const plane of [broker, control]) plane.failed.catch(() => {});
+  return { controlOrigin: origins.control, confidentialOrigin: origins.confidential, oneProcess: false, stop };
+}
+
+function startPlane(packageName: string, args: readonly string[], environment: Record<string, string>): Plane {
+  const main = fileURLToPath(new URL('./main.ts', import.meta.resolve(packageName)));
+  let child: ChildProcess | undefined;
+  let stopping = false;
+  let quickDeaths = 0;
+  let onGone = (): void => {};
+  let fail: (error: StartError) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  const start = (): void => {
+    const startedAt = Date.now();
+    child = spawn(process.execPath, [...process.execArgv, main, ...args], {
+      env: environment,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      // The terminal's Ctrl-C is ours to pass on, once, in the right order.
+      detached: true,
+    });
+    child.once('exit', () => {
+      onGone();
+      if (stopping) return;
+      quickDeaths = Date.now() - startedAt < quickMs ? quickDeaths + 1 : 0;
+      if (quickDeaths >= maxQuickDeaths)
+        fail(new StartError(`${packageName} does not stay up; its reason stands above`));
+      else setTimeout(start, 250);
+    });
+  };
+  start();
+  const killChild = (): void => {
+    child?.kill('SIGKILL');
+  };
+  process.once('exit', killChild);
+  return {
+    failed,
+    async stop() {
+      stopping = true;
+      const running = child;
+      if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+      await new Promise<void>((resolve) => {
+        const force = setTimeout(() => running.kill('SIGKILL'), stopMs);
+        onGone = () => {
+          clearTimeout(force);
+          resolve();
+        };
+        running.kill('SIGTERM');
+      });
+      process.off('exit', killChild);
+    },
+  };
+}
+
+async function isReady(origin: string): Promise<void> {
+  for (let tries = 0; tries < 1200; tries += 1) {
+    const ready = await fetch(`${origin}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new StartError(`${origin}/readyz does not become ready; is Redis reachable at REDIS_URL?`);
+}
+
+/** The provider keys that the registry names, out of our own environment: for the broker alone. */
+async function providerKeys(registryFile: string): Promise<Record<string, string>> {
+  const text = await readFile(registryFile, 'utf8').catch(() => '');
+  const names = [...text.matchAll(/api_key_env:\s*([A-Z][A-Z0-9_]+)/g)].flatMap(([, name]) => name ?? []);
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}

@@ -1,0 +1,164 @@
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { randomId } from './random-id.ts';
+
+export interface ServerOptions {
+  /** The largest request body in bytes. */
+  readonly bodyLimit: number;
+  /** The largest request line and headers together, in bytes. */
+  readonly maxHeaderBytes: number;
+  /** Proxies whose forwarded headers are believed, by address or by distance; false: none. */
+  readonly trustProxy: false | string | ((address: string, hop: number) => boolean);
+  /** Serves TLS with this certificate and key, as PEM; undefined: plain HTTP. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Names the public error of a foreign one that is no surprise, such as a dependency that is down. */
+  readonly translate?: ((error: unknown) => ServiceError | undefined) | undefined;
+  /** Told of every refusal that is sent, for the log. */
+  readonly onRefused?: ((error: ServiceError, request: FastifyRequest) => void) | undefined;
+  /** Told of every error that is none of ours. Its message may quote content, so only its name and place go on. */
+  readonly onUnexpected: (
+    error: { readonly name: string; readonly code: string; readonly at: string },
+    requestId: string,
+  ) => void;
+}
+
+/** An independent random id for one request; it joins with nothing else. */
+const requestId = (): string => `req_${randomId(12)}`;
+
+/**
+ * A Fastify server that keeps the service's outside contract: one error envelope for every failure, request ids,
+ * 405 beside 404, bodies as bytes until a handler reads them, and nothing cached.
+ */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const known = toServiceError(error, options, request.id);
+    options.onRefused?.(known, request);
+    sendError(known, request, reply);
+  };
+  const app = Fastify({
+    logger: false,
+    bodyLimit: options.bodyLimit,
+    trustProxy: options.trustProxy,
+    genReqId: requestId,
+    requestIdHeader: false,
+    exposeHeadRoutes: false,
+    // What arrives while closing gets our own envelope, below.
+    return503OnClosing: false,
+    serverFactory: (handler) => makeServer(options, handler),
+    frameworkErrors: (error, request, reply) => refuse(error, request, reply),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.setErrorHandler(refuse);
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (!closing) return done();
+    reply.header('connection', 'close');
+    return done(new ServiceError('service_unavailable'));
+  });
+  app.setNotFoundHandler((request, reply) => answerUnknown(app, request, reply));
+  return app;
+}
+
+/** A slow or silent client must not hold a socket before it has sent its request. */
+const timeouts = { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 75_000 } as const;
+
+function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestListener): Server {
+  const settings = { maxHeaderSize: maxHeaderBytes, ...timeouts };
+  const server =
+    tls === undefined ? createHttpServer(settings, handler) : createHttpsServer({ ...settings, ...tls }, handler);
+  server.on('clientError', answerClientError);
+  return server;
+}
+
+/** Sends an error in the envelope, with the headers that belong to it. */
+export function sendError(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
+  if (error.type === 'payload_too_large') lingerBeforeClosing(request, reply);
+  reply
+    .code(error.status)
+    .headers({ ...errorHeaders(error), 'cache-control': 'no-store', [headerNames.requestId]: request.id })
+    .send(errorEnvelope(error, request.id));
+}
+
+/** How long the rest of a refused body is read and thrown away. */
+const lingerMs = 2000;
+
+/**
+ * To close while the client is still sending its body resets the connection, and the client sees that instead of our
+ * answer. So the rest is read for a while, by Node itself once the answer has gone, before the connection is closed.
+ */
+function lingerBeforeClosing({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection');
+  const close = setTimeout(() => raw.socket.destroy(), lingerMs).unref();
+  raw.once('close', () => clearTimeout(close));
+  raw.resume();
+}
+
+const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new ServiceError('payload_too_large'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ServiceError('unsupported_media_type'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new ServiceError('invalid_request', { message: 'The body does not match its `content-length`.' }),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => new ServiceError('invalid_request', { message: 'The body is empty; send JSON.' }),
+  FST_ERR_BAD_URL: () => new ServiceError('invalid_request', { message: 'The URL is malformed.' }),
+  FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('not_found'),
+  FST_ERR_ASYNC_CONSTRAINT: () => new ServiceError('invalid_request'),
+  ERR_HTTP_REQUEST_TIMEOUT: () =>
+    new ServiceError('invalid_request', { message: 'The request took too long to arrive.' }),
+};
+
+function toServiceError(error: unknown, options: ServerOptions, id: string): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const known = error instanceof Error && 'code' in error ? frameworkErrors[String(error.code)] : undefined;
+  if (known !== undefined) return known();
+  const translated = options.translate?.(error);
+  if (translated !== undefined) return translated;
+  const foreign = error instanceof Error ? error : new Error('not an error');
+  options.onUnexpected(
+    {
+      name: foreign.name,
+      code: 'code' in foreign ? String(foreign.code).slice(0, 64) : '',
+      at:
+        foreign.stack
+          ?.split('\n')
+          .find((line) => line.startsWith('    at '))
+          ?.trim() ?? '',
+    },
+    id,
+  );
+  return new ServiceError('internal_error', { ambiguous: true });
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+function answerUnknown(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): void {
+  const path = request.url.split('?')[0] ?? '';
+  const allowed = methods.filter(
+    (method) => method !== request.method && app.findRoute({ url: path, method }) !== null,
+  );
+  if (allowed.length > 0) reply.header('allow', allowed.join(', '));
+  sendError(new ServiceError(allowed.length > 0 ? 'method_not_allowed' : 'not_found'), request, reply);
+}
+
+/** Answers what Node's parser refuses (malformed or oversized headers), which never becomes a request. */
+function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const known =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new ServiceError('header_fields_too_large')
+      : new ServiceError('invalid_request', { message: 'The request is not valid HTTP.' });
+  if (socket.writable) {
+    const body = JSON.stringify(errorEnvelope(known, requestId()));
+    socket.end(
+      `HTTP/1.1 ${known.status} Error\r\ncontent-type: application/json; charset=utf-8\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    );
+  }
+  setTimeout(() => socket.destroy(), 1000).unref();
+}

@@ -1,0 +1,45 @@
+import type { Nusd } from './amounts.ts';
+import { cost, noUsage, type Usage } from './cost.ts';
+import { capToHold } from './hold.ts';
+import type { Price } from './price.ts';
+import { type RequestEnd, whoPays } from './who-pays.ts';
+
+/** How a request ended, what it used as far as is known, and at which price. */
+export interface MeterReading {
+  readonly end: RequestEnd;
+  /** The provider's own usage; undefined where it reported none. */
+  readonly reported: Usage | undefined;
+  /** What the broker counted itself: an estimate of the prompt, and the bytes that the provider produced. */
+  readonly counted: { readonly promptTokens: number; readonly producedBytes: number };
+  readonly price: Price;
+  readonly holdNusd: Nusd;
+}
+
+export interface Metered {
+  readonly usage: Usage;
+  readonly chargeNusd: Nusd;
+  /** What the usage cost beyond the hold: the operator's. */
+  readonly excessNusd: Nusd;
+  /** True where the usage was counted by the broker. */
+  readonly estimated: boolean;
+}
+
+/** Bytes of produced text to one token: what common tokenizers average on English text. */
+const bytesPerToken = 4;
+
+/** Turns the end of a request into its charge (design 5). A request that the operator pays for has a charge of 0. */
+export function meter({ end, reported, counted, price, holdNusd }: MeterReading): Metered {
+  if (end === 'no_output' || end === 'client_left_before_output') {
+    return { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false };
+  }
+  const usage = reported ?? {
+    ...noUsage,
+    promptTokens: counted.promptTokens,
+    completionTokens: Math.ceil(counted.producedBytes / bytesPerToken),
+  };
+  const estimated = reported === undefined;
+  // Of one that did not come to its end nobody has had anything where no token was produced.
+  const isFree = whoPays[end] === 'operator' || (end !== 'completed' && usage.completionTokens === 0);
+  if (isFree) return { usage, chargeNusd: 0n, excessNusd: 0n, estimated };
+  return { usage, ...capToHold(cost(usage, price), holdNusd), estimated };
+}

@@ -1,0 +1,197 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nusdToDecimal, nusdToUsd, usdPerMillionToPico, usdToNusd } from './amounts.ts';
+import { cost, noUsage, type Usage } from './cost.ts';
+import { capToHold, dearestCost } from './hold.ts';
+import { meter } from './meter.ts';
+import { type Price, pricesAt } from './price.ts';
+import { availableNusd, booked, hold, settle, withFunds } from './wallet.ts';
+import { whoPays } from './who-pays.ts';
+
+const price: Price = { input: 500_000, output: 1_500_000, cachedInput: 50_000 };
+const usage = (fields: Partial<Usage>): Usage => ({ ...noUsage, ...fields });
+
+describe('amounts', () => {
+  it('converts decimals exactly, and refuses what it would have to round', () => {
+    expect(usdToNusd(0.1)).toBe(100_000_000n);
+    expect(usdToNusd(10)).toBe(10_000_000_000n);
+    expect(usdPerMillionToPico(0.05)).toBe(50_000);
+    expect(usdPerMillionToPico(0.0375)).toBe(37_500);
+    expect(usdPerMillionToPico(0.0000001)).toBeUndefined();
+    expect(usdToNusd(1e-10)).toBeUndefined();
+    for (const bad of [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e10]) expect(usdToNusd(bad)).toBeUndefined();
+    expect(nusdToUsd(1_234_567_890n)).toBe(1.23456789);
+  });
+
+  it('takes every price of six decimals as it is written', () => {
+    fc.assert(
+      fc.property(fc.nat(2_000_000_000), (micro) => {
+        expect(usdPerMillionToPico(Number(`${Math.floor(micro / 1e6)}.${String(micro % 1e6).padStart(6, '0')}`))).toBe(
+          micro,
+        );
+      }),
+    );
+  });
+});
+
+describe('amounts as text', () => {
+  it.each([
+    [0n, '0'],
+    [1n, '0.000000001'],
+    [35_000n, '0.000035'],
+    [1_500_000_000n, '1.5'],
+    [-2_000_000_000n, '-2'],
+    [-1n, '-0.000000001'],
+    [9_007_199_254_740_991n, '9007199.254740991'],
+  ])('%s nano-USD are %s', (amount, text) => {
+    expect(nusdToDecimal(amount)).toBe(text);
+  });
+});
+
+describe('cost', () => {
+  it('is price × usage, rounded up once', () => {
+    expect(cost(usage({ promptTokens: 1000, completionTokens: 200 }), price)).toBe(800_000n);
+    expect(cost(usage({ promptTokens: 1 }), { input: 1, output: 0 })).toBe(1n);
+    expect(cost(noUsage, price)).toBe(0n);
+  });
+
+  it('charges cached input at its own price', () => {
+    expect(cost(usage({ promptTokens: 1000, cachedTokens: 400 }), price)).toBe(600n * 500n + 400n * 50n);
+  });
+
+  it('charges cache writes and reasoning at their own prices where they have one', () => {
+    const dear: Price = { ...price, cacheWrite: 625_000, reasoning: 3_000_000 };
+    const used = usage({ promptTokens: 100, cacheWriteTokens: 40, completionTokens: 50, reasoningTokens: 20 });
+    expect(cost(used, dear)).toBe((60n * 500_000n + 40n * 625_000n + 30n * 1_500_000n + 20n * 3_000_000n) / 1000n);
+    expect(cost(used, price)).toBe((100n * 500_000n + 50n * 1_500_000n) / 1000n);
+  });
+
+  it('charges images each at their price, and speech by the character', () => {
+    const paint: Price = { input: 0, output: 0, image: 40_000_000_000 };
+    expect(cost(usage({ images: 3 }), paint)).toBe(120_000_000n);
+    const voice: Price = { input: 0, output: 0, inputCharacter: 15_000_000 };
+    expect(cost(usage({ inputCharacters: 1_000_000 }), voice)).toBe(15_000_000_000n);
+    expect(cost(usage({ inputCharacters: 1 }), voice)).toBe(15_000n);
+  });
+
+  it('clamps cached and cache-write tokens that exceed the prompt', () => {
+    const used = usage({ promptTokens: 100, cachedTokens: 90, cacheWriteTokens: 90 });
+    expect(cost(used, price)).toBe(90n * 50n + 10n * 500n);
+    expect(cost(usage({ promptTokens: 10, cachedTokens: 500 }), price)).toBe(10n * 50n);
+  });
+
+  it('takes the tier of the prompt size for the whole request', () => {
+    const tiered: Price = { ...price, tiers: [{ abovePromptTokens: 200_000, input: 1_000_000, output: 2_250_000 }] };
+    expect(pricesAt(tiered, 200_000)).toEqual({ input: 500_000, output: 1_500_000 });
+    expect(pricesAt(tiered, 200_001)).toEqual({ input: 1_000_000, output: 2_250_000 });
+  });
+});
+
+const tokens = fc.nat(2_000_000);
+const pico = fc.nat(100_000_000);
+const anyPrice: fc.Arbitrary<Price> = fc.record(
+  {
+    input: pico,
+    output: pico,
+    cachedInput: pico,
+    cacheWrite: pico,
+    reasoning: pico,
+    image: pico,
+    inputCharacter: pico,
+    tiers: fc
+      .array(fc.record({ abovePromptTokens: tokens, input: pico, output: pico }), { maxLength: 3 })
+      .map((tiers) => tiers.sort((a, b) => a.abovePromptTokens - b.abovePromptTokens)),
+  },
+  { requiredKeys: ['input', 'output'] },
+);
+const anyUsage: fc.Arbitrary<Usage> = fc.record({
+  promptTokens: tokens,
+  cachedTokens: tokens,
+  cacheWriteTokens: tokens,
+  completionTokens: tokens,
+  reasoningTokens: tokens,
+  images: fc.nat(10),
+  inputCharacters: fc.nat(20_000),
+});
+
+describe('a hold', () => {
+  it('bounds the cost of every usage within its token bounds', () => {
+    fc.assert(
+      fc.property(anyUsage, anyPrice, fc.nat(1000), fc.nat(1000), (used, priced, slackIn, slackOut) => {
+        const bounds = {
+          promptTokens: used.promptTokens + slackIn,
+          completionTokens: used.completionTokens + slackOut,
+          images: used.images ?? 0,
+          inputCharacters: used.inputCharacters ?? 0,
+        };
+        expect(cost(used, priced) <= dearestCost(bounds, priced)).toBe(true);
+      }),
+    );
+  });
+
+  it('leaves the excess of a cost to the operator', () => {
+    expect(capToHold(7n, 5n)).toEqual({ chargeNusd: 5n, excessNusd: 2n });
+    expect(capToHold(5n, 7n)).toEqual({ chargeNusd: 5n, excessNusd: 0n });
+  });
+});
+
+describe('a wallet', () => {
+  const start = { fundsNusd: 100n, version: 1, heldNusd: 0n, unbookedNusd: 0n };
+
+  it('admits exactly what is there', () => {
+    const held = hold(start, 100n);
+    expect(held && availableNusd(held)).toBe(0n);
+    expect(held && hold(held, 1n)).toBeUndefined();
+    expect(hold(start, 101n)).toBeUndefined();
+  });
+
+  it('counts a charge against the balance until the ledger has it, whichever message comes first', () => {
+    const held = hold(start, 60n);
+    if (held === undefined) throw new Error('not held');
+    const charged = settle(held, 60n, 40n);
+    expect(availableNusd(charged)).toBe(60n);
+    expect(availableNusd(booked(withFunds(charged, 60n, 2), 40n))).toBe(60n);
+    expect(availableNusd(withFunds(charged, 60n, 2))).toBe(20n);
+  });
+
+  it('never takes an older balance', () => {
+    expect(withFunds(withFunds(start, 50n, 3), 80n, 2).fundsNusd).toBe(50n);
+  });
+});
+
+describe('whoPays', () => {
+  it('lets the client pay for what it left, and the operator for what the provider broke', () => {
+    expect(whoPays).toMatchObject({ client_left: 'client', provider_broke: 'operator', no_output: 'operator' });
+  });
+});
+
+describe('meter', () => {
+  const counted = { promptTokens: 100, producedBytes: 401 };
+  const reported = usage({ promptTokens: 90, completionTokens: 70 });
+  const reading = { reported, counted, price, holdNusd: 10_000_000n };
+
+  it("charges the provider's own usage", () => {
+    expect(meter({ ...reading, end: 'completed' })).toMatchObject({
+      chargeNusd: 90n * 500n + 70n * 1500n,
+      estimated: false,
+    });
+  });
+
+  it('counts what was relayed where the provider reports nothing, and says so', () => {
+    const metered = meter({ ...reading, reported: undefined, end: 'client_left' });
+    expect(metered).toMatchObject({ estimated: true, chargeNusd: 100n * 500n + 101n * 1500n });
+  });
+
+  it('charges nothing for what the provider broke, or what never began', () => {
+    expect(meter({ ...reading, end: 'provider_broke' }).chargeNusd).toBe(0n);
+    expect(meter({ ...reading, end: 'no_output' })).toMatchObject({ chargeNusd: 0n, usage: noUsage });
+    expect(meter({ ...reading, end: 'provider_broke_while_held_back' }).chargeNusd).toBeGreaterThan(0n);
+  });
+
+  it('never charges more than was held', () => {
+    expect(meter({ ...reading, end: 'completed', holdNusd: 5n })).toMatchObject({
+      chargeNusd: 5n,
+      excessNusd: 149_995n,
+    });
+  });
+});

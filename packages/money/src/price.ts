@@ -1,0 +1,47 @@
+import type { PicoUsd } from './amounts.ts';
+
+/** Prices above a prompt size: they replace the base prices for the whole request (design 6, `tiers`). */
+export interface PriceTier {
+  readonly abovePromptTokens: number;
+  readonly input?: PicoUsd;
+  readonly output?: PicoUsd;
+}
+
+/** What one route charges, in pico-USD per unit. A price that is absent falls back as `cost.ts` says. */
+export interface Price {
+  /** Per prompt token that was neither read from a cache nor written to one. */
+  readonly input: PicoUsd;
+  /** Per completion token. */
+  readonly output: PicoUsd;
+  /** Per prompt token read from a cache; absent: `input`. */
+  readonly cachedInput?: PicoUsd;
+  /** Per prompt token written to a cache; absent: `input`. */
+  readonly cacheWrite?: PicoUsd;
+  /** Per reasoning token; absent: `output`, of which reasoning tokens are a part. */
+  readonly reasoning?: PicoUsd;
+  /** Per generated image. */
+  readonly image?: PicoUsd;
+  /** Per input character of speech. */
+  readonly inputCharacter?: PicoUsd;
+  /** In ascending order of `abovePromptTokens`. */
+  readonly tiers?: readonly PriceTier[];
+}
+
+/** The input and output prices that hold for a prompt of a given size. */
+export function pricesAt(price: Price, promptTokens: number): { readonly input: PicoUsd; readonly output: PicoUsd } {
+  let { input, output } = price;
+  for (const tier of price.tiers ?? []) {
+    if (promptTokens <= tier.abovePromptTokens) break;
+    input = tier.input ?? input;
+    output = tier.output ?? output;
+  }
+  return { input, output };
+}
+
+/**
+ * One number to compare routes by price: the base price of three prompt tokens and one completion token, which is the
+ * usual proportion of chat traffic. In pico-USD; images and characters count as themselves.
+ */
+export function comparablePrice(price: Price): number {
+  return price.input * 3 + price.output + (price.image ?? 0) + (price.inputCharacter ?? 0);
+}

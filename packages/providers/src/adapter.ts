@@ -1,0 +1,93 @@
+import type { Usage } from '@sotto/money';
+import type { AttemptOutcome } from '@sotto/router';
+import type { ChatCompletion, ChatRequest, EmbeddingsAnswer, EmbeddingsRequest, UsageAnswer } from '@sotto/wire';
+
+/** One HTTP request to a provider, beside its address and key. */
+export interface UpstreamRequest {
+  /** Appended to the provider's base path. */
+  readonly path: string;
+  readonly body: string;
+  readonly accept: string;
+}
+
+/** What is particular to one route of a request. */
+export interface UpstreamTarget {
+  readonly upstreamModel: string;
+  /** Always sent, so that a hold is a true bound. */
+  readonly maxOutputTokens: number;
+  /** The effort to send; undefined where the route does not offer the one that was asked for. */
+  readonly reasoningEffort: string | undefined;
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Fixed fields of the registry, then the caller's parameters for this provider. */
+  readonly extraBody: Readonly<Record<string, unknown>>;
+}
+
+/** What clients see instead of the provider's own ids and names. ASCII only. */
+export interface AnswerIdentity {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** The canonical model id. */
+  readonly model: string;
+}
+
+/** What a provider reported: `usage` for the meter, `shown` as the client sees it, without a cost. */
+export interface ReportedUsage {
+  readonly usage: Usage;
+  readonly shown: Omit<UsageAnswer, 'cost'>;
+}
+
+export type AnswerReading<Answer> =
+  | {
+      readonly ok: true;
+      readonly answer: Answer;
+      readonly reported: ReportedUsage | undefined;
+      /** Bytes of text, reasoning and tool arguments: what is counted where the provider reports no usage. */
+      readonly producedBytes: number;
+    }
+  | { readonly ok: false; readonly outcome: AttemptOutcome };
+
+export type ChatAnswer = Omit<ChatCompletion, 'usage'>;
+export type EmbeddingsResult = Omit<EmbeddingsAnswer, 'usage'>;
+
+export interface ChatStreamOptions {
+  readonly identity: AnswerIdentity;
+  /** Leaves the reasoning trace out. */
+  readonly stripReasoning: boolean;
+}
+
+/**
+ * Reads one provider stream and writes ours. Bytes in both directions are `latin1` strings, one character a byte.
+ * One reader serves one attempt: nothing of a failed attempt can reach the next.
+ */
+export interface ChatStreamReader {
+  /** Takes bytes; answers the frames to send, which may be none. Never throws. */
+  push(bytes: string): string;
+  /** The provider has closed the stream; answers what was still pending. */
+  end(): string;
+  /** True once content, reasoning, a tool call or a finish reason was seen: what counts as output. */
+  readonly hasOutput: boolean;
+  /** True once the answer is whole: a finish reason or the terminator was seen. */
+  readonly isComplete: boolean;
+  /** True once the provider has said that nothing more follows. */
+  readonly isTerminated: boolean;
+  /** Set once the stream itself reported or showed a failure. */
+  readonly failure: AttemptOutcome | undefined;
+  readonly reported: ReportedUsage | undefined;
+  readonly producedBytes: number;
+  /** How much had been produced when `reported` came: it does not speak of what followed. */
+  readonly reportedAtBytes: number;
+  /** Events seen so far, to bound what is kept back before output. */
+  readonly events: number;
+}
+
+/** Translates between the OpenAI shape and one provider API. Pure: no sockets, no clock. */
+export interface Adapter {
+  chatRequest(request: ChatRequest, target: UpstreamTarget): UpstreamRequest;
+  readChat(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer>;
+  openChatStream(options: ChatStreamOptions): ChatStreamReader;
+  embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest;
+  readEmbeddings(body: Buffer, request: EmbeddingsRequest, identity: AnswerIdentity): AnswerReading<EmbeddingsResult>;
+  /** What a failed answer means: its status, and of its body only what tells a refusal from a bad request. */
+  classifyFailure(status: number, body: Buffer): AttemptOutcome;
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { chat, target } from '../testing/fixtures.ts';
+import { chatRequest } from './chat-request.ts';
+
+/** What goes upstream for a body as a client sends it. */
+const upstream = (body: object = {}, more: Parameters<typeof target>[0] = {}): Record<string, unknown> =>
+  JSON.parse(chatRequest(chat(body), target(more)).body);
+
+const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } };
+
+describe('what goes upstream', () => {
+  it('is the model of the route, the messages, the ceiling and nothing else, for the plainest request', () => {
+    expect(upstream()).toEqual({
+      model: 'small-v1',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 1000,
+      stream: false,
+    });
+  });
+
+  it('is built field by field: nothing of the body that was not checked', () => {
+    const unknown = {
+      provider: { only: ['acme'] },
+      models: ['acme/large'],
+      transforms: ['middle-out'],
+      route: 'fallback',
+      usage: { include: true },
+      plugins: [{ id: 'web' }],
+      functions: [{ name: 'f' }],
+      function_call: 'auto',
+      logit_bias: { 1: 100 },
+      logprobs: true,
+      top_logprobs: 5,
+      n: 1,
+      store: true,
+      metadata: { account: 'CANARY' },
+      prompt_cache_key: 'CANARY',
+      safety_identifier: 'CANARY',
+      service_tier: 'priority',
+      acme_parameters: { strip_thinking_response: true },
+      reasoning: { enabled: true },
+      stream_options: { include_usage: false, include_obfuscation: true },
+    };
+    expect(upstream(unknown)).toEqual(upstream());
+  });
+
+  it('drops what was not checked inside messages, parts, tools and formats, too', () => {
+    const sent = upstream({
+      messages: [
+        { role: 'system', content: 'be brief', cache_control: { type: 'CANARY' } },
+        { role: 'user', content: [{ type: 'text', text: 'look', cache_control: 'CANARY' }], id: 'CANARY' },
+        { role: 'assistant', content: 'ok', reasoning: 'CANARY', audio: { id: 'CANARY' }, function_call: 'CANARY' },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA', x: 'CANARY' } }] },
+      ],
+      tools: [{ ...tool, CANARY: 1, function: { ...tool.function, CANARY: 1 } }],
+      response_format: { type: 'json_object', CANARY: 1 },
+    });
+    expect(JSON.stringify(sent)).not.toContain('CANARY');
+    expect(sent.messages).toHaveLength(4);
+  });
+
+  it('has every parameter that is passed through, unchanged', () => {
+    const through = {
+      temperature: 0,
+      top_p: 0.5,
+      stop: ['a', 'b'],
+      seed: 0,
+      frequency_penalty: -1,
+      presence_penalty: 0,
+      tools: [tool],
+      tool_choice: { type: 'function', function: { name: 'weather' } },
+      parallel_tool_calls: false,
+      response_format: { type: 'json_schema', json_schema: { name: 'n', strict: true, schema: { type: 'object' } } },
+      user: 'u-1',
+    };
+    expect(upstream(through)).toMatchObject(through);
+  });
+
+  it('has a multi-turn conversation with tool calls as it was sent', () => {
+    const messages = [
+      { role: 'developer', content: 'be brief' },
+      { role: 'user', content: 'weather?', name: 'ann' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"a":"\\"é"}' } }],
+      },
+      { role: 'tool', content: 'sunny', tool_call_id: 'c1' },
+    ];
+    expect(upstream({ messages, tools: [tool] }).messages).toEqual(messages);
+  });
+
+  it('has no null: what was sent as null is absent', () => {
+    const nulls = Object.fromEntries(
+      [
+        ...['temperature', 'top_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty', 'tools', 'tool_choice'],
+        ...['parallel_tool_calls', 'response_format', 'reasoning_effort', 'reasoning', 'user', 'n', 'stream'],
+        ...['max_tokens', 'max_completion_tokens', 'stream_options', 'provider', 'models'],
+      ].map((name) => [name, null]),
+    );
+    expect(upstream(nulls)).toEqual(upstream());
+    const inside = upstream({
+      messages: [{ role: 'assistant', content: 'x', refusal: null }],
+      tools: [{ ...tool, function: { ...tool.function, strict: null } }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', strict: null } },
+    });
+    expect(JSON.stringify(inside)).not.toContain('null');
+  });
+
+  it('has no tool choice where there are no tools', () => {
+    const sent = upstream({ tools: [], tool_choice: 'auto', parallel_tool_calls: true });
+    expect(sent).toEqual(upstream());
+  });
+
+  it('has the ceiling of the route in the field that the provider takes, whatever the client named', () => {
+    const asked = { max_tokens: 5, max_completion_tokens: 5 };
+    expect(upstream(asked, { maxOutputTokens: 3 })).toEqual({ ...upstream(), max_tokens: 3 });
+    const sent = upstream(asked, { maxOutputTokens: 3, maxTokensField: 'max_completion_tokens' });
+    expect(sent.max_completion_tokens).toBe(3);
+    expect(sent).not.toHaveProperty('max_tokens');
+  });
+
+  it('has the effort of the target, not of the body', () => {
+    expect(upstream({ reasoning_effort: 'high' })).not.toHaveProperty('reasoning_effort');
+    expect(upstream({}, { reasoningEffort: 'low' }).reasoning_effort).toBe('low');
+  });
+
+  it('has the extra body, which replaces nothing that is ours, not even what is absent', () => {
+    const extraBody = { store: false, top_k: 5, model: 'X', messages: [], stream: true, temperature: 2, tools: [tool] };
+    expect(upstream({}, { extraBody })).toEqual({ ...upstream(), store: false, top_k: 5 });
+  });
+});
+
+describe('a stream', () => {
+  it('is asked for with usage, whether or not the client wants to see it', () => {
+    for (const stream_options of [undefined, null, {}, { include_usage: false }, { include_usage: true }]) {
+      expect(upstream({ stream: true, stream_options })).toMatchObject({
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+    }
+    expect(upstream({ stream: false })).not.toHaveProperty('stream_options');
+  });
+
+  it('is accepted as a stream, a whole answer as JSON', () => {
+    expect(chatRequest(chat({ stream: true }), target())).toMatchObject({
+      path: '/chat/completions',
+      accept: 'text/event-stream',
+    });
+    expect(chatRequest(chat(), target()).accept).toBe('application/json');
+  });
+});

@@ -1,0 +1,54 @@
+import type { ChatRequest } from '@sotto/wire';
+import type { UpstreamRequest, UpstreamTarget } from '../adapter.ts';
+
+/**
+ * Builds the provider's request from what was checked, field by field; nothing of the raw body goes upstream.
+ * `null` means absent and is left out; usage is always asked for.
+ */
+export function chatRequest(request: ChatRequest, target: UpstreamTarget): UpstreamRequest {
+  const stream = request.stream === true;
+  const body = {
+    ...target.extraBody,
+    model: target.upstreamModel,
+    messages: request.messages.map(withoutNullRefusal),
+    temperature: request.temperature ?? undefined,
+    top_p: request.top_p ?? undefined,
+    stop: request.stop ?? undefined,
+    seed: request.seed ?? undefined,
+    frequency_penalty: request.frequency_penalty ?? undefined,
+    presence_penalty: request.presence_penalty ?? undefined,
+    [target.maxTokensField]: target.maxOutputTokens,
+    tools: request.tools?.length ? request.tools.map(toolWithoutNulls) : undefined,
+    tool_choice: request.tools?.length ? (request.tool_choice ?? undefined) : undefined,
+    parallel_tool_calls: request.tools?.length ? (request.parallel_tool_calls ?? undefined) : undefined,
+    response_format: request.response_format ? formatWithoutNulls(request.response_format) : undefined,
+    reasoning_effort: target.reasoningEffort,
+    user: request.user ?? undefined,
+    stream,
+    stream_options: stream ? { include_usage: true } : undefined,
+  };
+  return {
+    path: '/chat/completions',
+    body: JSON.stringify(body),
+    accept: stream ? 'text/event-stream' : 'application/json',
+  };
+}
+
+type Message = ChatRequest['messages'][number];
+type Tool = NonNullable<ChatRequest['tools']>[number];
+type Format = NonNullable<ChatRequest['response_format']>;
+
+/** Providers that check their input know no `refusal`. A `content` of null is the usual form beside tool calls. */
+function withoutNullRefusal(message: Message): Message {
+  if (message.role !== 'assistant' || message.refusal !== null) return message;
+  const { refusal: _, ...rest } = message;
+  return rest;
+}
+
+const toolWithoutNulls = (tool: Tool): Tool =>
+  tool.function.strict === null ? { ...tool, function: { ...tool.function, strict: undefined } } : tool;
+
+const formatWithoutNulls = (format: Format): Format =>
+  format.type === 'json_schema' && format.json_schema.strict === null
+    ? { ...format, json_schema: { ...format.json_schema, strict: undefined } }
+    : format;

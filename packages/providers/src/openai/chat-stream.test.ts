@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import { event, frame, ours, parseFrames, runStream, theirs } from '../testing/fixtures.ts';
+import { OpenAiChatStream } from './chat-stream.ts';
+
+const word = (content: string): string => frame(event({ content }));
+const done = frame('[DONE]');
+const stop = frame(event({}, 'stop'));
+
+describe('a stream of the plain OpenAI shape', () => {
+  it('arrives under our id, time and model, and nothing of the provider’s own names in any chunk', () => {
+    const role = event({ role: 'assistant', content: '', refusal: null }, null, {
+      service_tier: 'x',
+      obfuscation: 'y',
+    });
+    const { chunks, sent } = runStream([frame(role), word('Hel'), word('lo'), word('!'), stop, done]);
+    expect(chunks).toHaveLength(5);
+    for (const { id, created, model, object } of chunks) {
+      expect({ id, created, model }).toEqual(ours);
+      expect(object).toBe('chat.completion.chunk');
+    }
+    expect(chunks[0]?.choices).toEqual([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]);
+    for (const name of [...Object.values(theirs).map(String), 'service_tier', 'obfuscation', 'logprobs']) {
+      expect(sent).not.toContain(name);
+    }
+  });
+
+  it('is given on while it comes: an event with its last byte, copied or parsed', () => {
+    const reader = new OpenAiChatStream({ identity: ours, stripReasoning: false });
+    for (const content of ['a', 'b', 'c']) {
+      const piece = word(content);
+      expect(reader.push(piece.slice(0, -1))).toBe('');
+      expect(parseFrames(reader.push(piece.slice(-1)))[0]?.choices[0]?.delta).toEqual({ content });
+    }
+  });
+
+  it('keeps usage back for the meter and leaves the terminator to the caller', () => {
+    const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+    const { reader, sent } = runStream([word('a'), stop, frame({ ...theirs, choices: [], usage }), done]);
+    expect(reader.reported?.usage).toMatchObject({ promptTokens: 5, completionTokens: 2 });
+    expect(sent).not.toMatch(/usage|DONE/);
+  });
+
+  it('reads usage beside the finish reason, with its cached tokens', () => {
+    const usage = {
+      prompt_tokens: 50,
+      completion_tokens: 2,
+      total_tokens: 52,
+      prompt_tokens_details: { cached_tokens: 40 },
+    };
+    const { reader, chunks } = runStream([word('a'), frame(event({ content: '' }, 'stop', { usage })), done]);
+    expect(reader.reported?.usage).toMatchObject({ promptTokens: 50, cachedTokens: 40 });
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
+  });
+
+  it('takes of usage that is repeated in every event the last', () => {
+    const at = (completion_tokens: number) => ({ usage: { prompt_tokens: 5, completion_tokens, total_tokens: 9 } });
+    const { reader, text } = runStream([1, 2, 3].map((n) => frame(event({ content: 'x' }, null, at(n)))));
+    expect(reader.reported?.usage.completionTokens).toBe(3);
+    expect(text).toBe('xxx');
+  });
+
+  it('tells how much had been produced when usage came, and how much in all', () => {
+    const early = frame(event({ content: 'ab' }, null, { usage: { prompt_tokens: 5, total_tokens: 6 } }));
+    const { reader } = runStream([word('é'), early, word('cd'), word('ef') + word('gh')]);
+    expect(reader).toMatchObject({ reportedAtBytes: 4, producedBytes: 10 });
+  });
+
+  it('counts the bytes of text, reasoning and tool calls, whether copied or parsed, escaped or not', () => {
+    const escaped = word('AAAA').replace('AAAA', '\\u65e5\\u672c \\ud83e\\udd94\\n');
+    const size = Buffer.byteLength('日本 🦔\n');
+    expect(runStream([word('x'), escaped, escaped]).reader.producedBytes).toBe(1 + 2 * size);
+    expect(runStream([word('x') + escaped + escaped]).reader.producedBytes).toBe(1 + 2 * size);
+    const both = frame(event({ content: 'a', reasoning: 'zz' }));
+    expect(runStream([both, both, both]).reader.producedBytes).toBe(9);
+    const call = { tool_calls: [{ index: 0, id: 'c', function: { name: 'née', arguments: '{}' } }] };
+    expect(runStream([frame(event({ reasoning: 'ü' })), frame(event(call))]).reader.producedBytes).toBe(2 + 6);
+  });
+});
+
+describe('dialects', () => {
+  it.each([
+    ['reasoning_content', [{ reasoning_content: 'let me' }, { content: null, reasoning_content: ' see' }]],
+    ['reasoning', [{ reasoning: 'let me' }, { reasoning: ' see' }]],
+    [
+      'both spellings at once',
+      [
+        { reasoning: 'let me', reasoning_content: 'let me' },
+        { reasoning: ' see', reasoning_content: ' see' },
+      ],
+    ],
+    [
+      'thinking parts',
+      ['let me', ' see'].map((text) => ({ content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] })),
+    ],
+  ])('reads reasoning as %s, and the content after it', (_, deltas) => {
+    const answer = [
+      { content: 'forty' },
+      { content: [{ type: 'text', text: '-two' }] },
+      { content: '.', reasoning: null },
+    ];
+    const run = runStream([...deltas, ...answer].map((delta) => frame(event(delta))));
+    expect(run.reasoning).toBe('let me see');
+    expect(run.text).toBe('forty-two.');
+    expect(run.reader.failure).toBeUndefined();
+  });
+
+  it('leaves the reasoning trace out where that was asked for, yet counts it and takes it for output', () => {
+    const thoughts = ['a', 'b', 'c'].map((reasoning) => frame(event({ reasoning })));
+    const { sent, reader } = runStream(thoughts, { stripReasoning: true });
+    expect(sent).toBe('');
+    expect(reader.hasOutput).toBe(true);
+    expect(reader.producedBytes).toBe(3);
+    const answer = frame(event({ content: 'x', reasoning: 'secret' }, 'stop'));
+    const run = runStream([...thoughts, answer], { stripReasoning: true });
+    expect(run.text).toBe('x');
+    expect(run.sent).not.toMatch(/secret|reasoning/);
+  });
+
+  it('leaves out the empty ids and names that later pieces of a tool call repeat', () => {
+    const piece = (id: string, name: string, args: string) =>
+      frame(
+        event({ content: null, tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: args } }] }),
+      );
+    const { chunks } = runStream([
+      piece('call_1', 'weather', ''),
+      piece('', '', '{"a"'),
+      piece('', '', ':1}'),
+      frame(event({}, 'tool_calls')),
+    ]);
+    const pieces = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    expect(pieces.map(({ id, function: called }) => [id, called?.name])).toEqual([
+      ['call_1', 'weather'],
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+    expect(pieces.map((call) => call.function?.arguments).join('')).toBe('{"a":1}');
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls');
+  });
+
+  it('makes up an id for each tool call that comes without, so that it can be answered', () => {
+    const piece = (index: number, more: object) => frame(event({ tool_calls: [{ index, ...more }] }));
+    const { chunks } = runStream([
+      piece(0, { id: '', function: { name: 'f', arguments: '' } }),
+      piece(0, { function: { arguments: '{}' } }),
+      piece(1, { function: { name: 'g', arguments: '{}' } }),
+    ]);
+    const [first, second, third] = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
+    expect(first).toMatchObject({ index: 0, type: 'function', id: expect.stringMatching(/^call_[\w-]{24}$/) });
+    expect(second?.id).toBeUndefined();
+    expect(third?.id).toMatch(/^call_/);
+    expect(third?.id).not.toBe(first?.id);
+  });
+
+  it.each(['stop', 'length', 'content_filter', 'tool_calls', 'function_call', 'model_length'])(
+    'gives the finish reason %s on unchanged',
+    (reason) => {
+      const { chunks, reader } = runStream([word('a'), frame(event({}, reason))]);
+      expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
+      expect(reader.isComplete).toBe(true);
+    },
+  );
+
+  it('takes the finish reason `error` for the failure that it tells of', () => {
+    const { reader, text } = runStream([word('a'), frame(event({}, 'error')), done]);
+    expect(text).toBe('a');
+    expect(reader.failure).toBe('server_error');
+  });
+
+  it('takes an empty finish reason for none', () => {
+    const { reader } = runStream([frame(event({ content: 'a' }, ''))]);
+    expect(reader.isComplete).toBe(false);
+  });
+
+  it('carries a refusal', () => {
+    const { chunks, reader } = runStream([frame(event({ refusal: 'I will not.' }))]);
+    expect(chunks[0]?.choices[0]?.delta).toEqual({ refusal: 'I will not.' });
+    expect(reader.hasOutput).toBe(true);
+  });
+
+  it('hears the first choice only', () => {
+    const two = {
+      ...theirs,
+      choices: [
+        { index: 1, delta: { content: 'no' } },
+        { index: 0, delta: { content: 'yes' } },
+      ],
+    };
+    expect(runStream([frame(two)]).text).toBe('yes');
+  });
+});
+
+describe('output', () => {
+  it.each([
+    ['a role', frame(event({ role: 'assistant', content: '' }))],
+    ['an empty delta', frame(event({}))],
+    ['empty text', word('')],
+    ['a comment', ': OPENROUTER PROCESSING\n\n'],
+    ['usage', frame({ choices: [], usage: { prompt_tokens: 1, total_tokens: 1 } })],
+    ['an event without data', frame('')],
+  ])('is not %s', (_, piece) => {
+    const { reader } = runStream([piece, piece, piece]);
+    expect(reader.hasOutput).toBe(false);
+    expect(reader.failure).toBeUndefined();
+  });
+
+  it('is over with its finish reason: a provider that goes on is not heard, copied or parsed', () => {
+    const { text, chunks } = runStream([word('a'), word('b'), stop, word('more'), word('more') + word('more'), done]);
+    expect(text).toBe('ab');
+    expect(chunks).toHaveLength(3);
+  });
+
+  it('is over with the terminator', () => {
+    expect(runStream([word('a'), word('b'), done, word('c') + word('d')]).text).toBe('ab');
+  });
+
+  it('shares nothing with the next attempt', () => {
+    runStream([word('a'), word('b'), 'data: {"half":']);
+    expect(runStream([word('x'), stop]).text).toBe('x');
+  });
+});
+
+describe('framing', () => {
+  const expected = { text: 'Grüße, 🦔' };
+  const events = [
+    event({ role: 'assistant' }),
+    event({ content: 'Grüße' }),
+    event({ content: ', 🦔' }),
+    event({}, 'stop'),
+  ];
+  const lines = (make: (data: string) => string): string =>
+    [...events.map((it) => JSON.stringify(it)), '[DONE]'].map(make).join('');
+  it.each([
+    ['CRLF', lines((data) => `data: ${data}\r\n\r\n`)],
+    ['CR', lines((data) => `data: ${data}\r\r`)],
+    ['no space after the colon', lines((data) => `data:${data}\n\n`)],
+    ['comments in between', lines((data) => `: ping\n\ndata: ${data}\n\n`)],
+    ['ids, names and retry fields', lines((data) => `id: 1\nevent: chunk\nretry: 5\ndata: ${data}\n\n`)],
+    ['fields that nobody knows', lines((data) => `x-trace: abc\ndata: ${data}\n\n`)],
+    ['events of several data lines', lines((data) => `data: ${data.replaceAll(',"', ',\ndata: "')}\n\n`)],
+    ['`choices: []` in between', lines((data) => `data: {"choices":[]}\n\ndata: ${data}\n\n`)],
+    ['spaces around the terminator', lines((data) => `data: ${data}\n\n`).replace('[DONE]', ' [DONE] ')],
+    ['a last event without a blank line', lines((data) => `data: ${data}\n\n`).slice(0, -2)],
+    ['a byte order mark', `\ufeff${lines((data) => `data: ${data}\n\n`)}`],
+  ])('tolerates %s, in any split', (_, source) => {
+    const whole = Buffer.from(source);
+    for (const pieces of [[whole], Array.from(whole, (byte) => Buffer.from([byte]))]) {
+      const { text, reader } = runStream(pieces);
+      expect(text).toBe(expected.text);
+      expect(reader).toMatchObject({ failure: undefined, isComplete: true, isTerminated: true });
+    }
+  });
+
+  it('refuses an event without end instead of keeping it', () => {
+    const endless = 'x'.repeat(1024 * 1024);
+    const { reader } = runStream([`data: {"a":"${endless}`, endless, endless, endless, endless]);
+    expect(reader.failure).toBe('malformed_answer');
+  });
+});
+
+describe('a stream that fails', () => {
+  it.each([
+    ['an error with a status', { error: { message: 'RAW', code: 503 } }, 'server_error'],
+    ['an error with a status as text', { error: { message: 'RAW', code: '429' } }, 'rate_limited'],
+    ['an error without a status', { error: { message: 'RAW', type: 'weird' } }, 'malformed_answer'],
+    ['an error that is only a string', { error: 'RAW' }, 'malformed_answer'],
+    ['an error beside text', event({ content: 'RAW' }, null, { error: { code: 500 } }), 'server_error'],
+    ['vLLM’s error object', { object: 'error', message: 'RAW', code: 500 }, 'server_error'],
+  ])('says so with %s, and nothing of it is sent', (_, payload, outcome) => {
+    const { reader, sent, text } = runStream([word('a'), word('b'), frame(payload), word('c'), done]);
+    expect(reader.failure).toBe(outcome);
+    expect(text).toBe('ab');
+    expect(sent).not.toContain('RAW');
+    expect(reader.isTerminated).toBe(false);
+  });
+
+  it.each([
+    ['a JSON error body without framing', '{"error":{"message":"RAW","code":429}}', 'rate_limited'],
+    ['the same over several lines', '{\n  "error": {\n    "code": 429\n  }\n}', 'malformed_answer'],
+    ['a page', '<html><body>RAW: down</body></html>\n', 'malformed_answer'],
+    ['a sentence', 'upstream connect error or disconnect. reset reason: overflow', 'malformed_answer'],
+    ['an error field', 'error: {"message":"RAW"}\n\n', 'malformed_answer'],
+    ['an event that is no JSON', 'data: RAW\n\n', 'malformed_answer'],
+    ['an event that is no object', 'data: ["RAW"]\n\n', 'malformed_answer'],
+  ])('is no stream: %s', (_, body, outcome) => {
+    for (const pieces of [[body], [word('a'), word('b'), body]]) {
+      const { reader, sent } = runStream(pieces);
+      expect(reader.failure).toBe(outcome);
+      expect(sent).not.toContain('RAW');
+    }
+  });
+
+  it('closes without a finish reason or the terminator: it is not complete', () => {
+    expect(runStream([word('a'), word('b')]).reader.isComplete).toBe(false);
+  });
+
+  it('breaks off in the middle of an event', () => {
+    const { reader, text } = runStream([word('a'), word('b'), word('c').slice(0, 40)]);
+    expect(reader).toMatchObject({ failure: 'malformed_answer', isComplete: false });
+    expect(text).toBe('ab');
+  });
+
+  it('breaks off in its closing words, after the finish reason: the answer is whole', () => {
+    const { reader } = runStream([word('a'), stop, 'data: {"choices":[],"usage":{"prompt_to']);
+    expect(reader).toMatchObject({ failure: undefined, isComplete: true, reported: undefined });
+  });
+});

@@ -1,0 +1,196 @@
+import type { AttemptOutcome } from '@sotto/router';
+import { SseParser, sseFrame } from '@sotto/wire';
+import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
+import { failedFinish, isOutput, type ProviderChunk, readChunk, writeChunk } from './chunk.ts';
+import {
+  type ChunkTemplate,
+  copyRun,
+  latin1,
+  learnTemplate,
+  matchTemplate,
+  unescapedBytes,
+  utf8,
+} from './chunk-template.ts';
+import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
+import { asObject, parseJson } from './json.ts';
+import { ToolCallIds } from './tool-call-ids.ts';
+
+/** Content and reasoning alternate at most; more templates than this mean that the envelope never repeats. */
+const maxTemplates = 4;
+/** A stream stops being learned from after so many tries in a row that nothing came of. */
+const maxLearningTries = 12;
+const unknownField = /^(?!error:)[a-z][a-z0-9_-]*:/i;
+
+/**
+ * Reads an OpenAI-shaped stream. Events that fit a learned template are copied by bytes; all others are parsed,
+ * checked and written anew. Usage is kept back for the meter, `[DONE]` is left to the caller.
+ */
+export class OpenAiChatStream implements ChatStreamReader {
+  readonly #options: ChatStreamOptions;
+  readonly #parser: SseParser;
+  readonly #templates: ChunkTemplate[] = [];
+  readonly #toolCallIds: ToolCallIds;
+  #learningTries = 0;
+  #out = '';
+  #finished = false;
+  #terminated = false;
+  hasOutput = false;
+  failure: AttemptOutcome | undefined;
+  reported: ReportedUsage | undefined;
+  producedBytes = 0;
+  reportedAtBytes = 0;
+  events = 0;
+
+  constructor(options: ChatStreamOptions) {
+    this.#options = options;
+    this.#toolCallIds = new ToolCallIds(options.identity.id);
+    this.#parser = new SseParser({
+      onEvent: (data) => this.#event(data),
+      onStray: (line) => this.#stray(line),
+    });
+  }
+
+  get isComplete(): boolean {
+    return this.#finished || this.#terminated;
+  }
+
+  get isTerminated(): boolean {
+    return this.#terminated;
+  }
+
+  push(bytes: string): string {
+    return this.#read(() => this.#take(bytes));
+  }
+
+  end(): string {
+    return this.#read(() => this.#parser.end());
+  }
+
+  #read(parse: () => void): string {
+    if (this.failure === undefined) {
+      try {
+        parse();
+      } catch {
+        this.failure = 'malformed_answer';
+      }
+    }
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+
+  /** Copies runs of events that fit a template; everything else goes through the parser, event by event. */
+  #take(bytes: string): void {
+    if (this.#templates.length === 0 || bytes.includes('\r')) {
+      this.#parser.push(bytes);
+      return;
+    }
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#parser.isBetweenEvents && !this.#isOver()) at = this.#copy(bytes, at);
+      const blank = bytes.indexOf('\n\n', at);
+      const end = blank === -1 ? bytes.length : blank + 2;
+      if (at < end) this.#parser.push(at === 0 && end === bytes.length ? bytes : bytes.slice(at, end));
+      at = end;
+    }
+  }
+
+  /** After its finish reason an answer has no more text; its usage is still to come. */
+  #isOver(): boolean {
+    return this.#finished || this.#terminated || this.failure !== undefined;
+  }
+
+  #copy(bytes: string, start: number): number {
+    let at = start;
+    for (const template of this.#templates) {
+      const run = copyRun(bytes, at, template);
+      if (run.events === 0) continue;
+      this.#out += run.frames;
+      this.#learningTries = 0;
+      this.producedBytes += run.textBytes;
+      this.events += run.events;
+      this.hasOutput ||= run.textBytes > 0;
+      at = run.end;
+    }
+    return at;
+  }
+
+  #event(data: string): void {
+    if (this.#terminated || this.failure !== undefined) return;
+    this.events += 1;
+    for (const template of this.#finished ? [] : this.#templates) {
+      const text = matchTemplate(data, template);
+      if (text === undefined) continue;
+      this.#learningTries = 0;
+      this.producedBytes += unescapedBytes(text);
+      if (text !== '') this.hasOutput = true;
+      if (template.outHead !== '') this.#out += template.outHead + text + template.outTail;
+      return;
+    }
+    this.#parsed(data);
+  }
+
+  #parsed(data: string): void {
+    if (data.trim() === '[DONE]') {
+      this.#terminated = true;
+      return;
+    }
+    const raw = asObject(parseJson(utf8(data)));
+    if (raw === undefined) {
+      // After its finish reason the answer is whole, whatever is left of its closing words.
+      if (data.trim() !== '' && !this.#finished) this.failure = 'malformed_answer';
+      return;
+    }
+    const read = readChunk(raw);
+    const chunk =
+      read.toolCalls.length === 0 ? read : { ...read, toolCalls: this.#toolCallIds.complete(read.toolCalls) };
+    if (chunk.error !== undefined) {
+      this.failure = classifyEmbeddedError(chunk.error);
+      return;
+    }
+    if (chunk.finishReason === failedFinish) {
+      this.failure = 'server_error';
+      return;
+    }
+    // After its finish reason an answer is over: a provider that goes on must not be heard.
+    if (chunk.hasChoice && (!this.#finished || chunk.finishReason)) {
+      this.#write(chunk);
+      this.#learn(data, chunk);
+    }
+    if (chunk.reported === undefined) return;
+    this.reported = chunk.reported;
+    this.reportedAtBytes = this.producedBytes;
+  }
+
+  #write(chunk: ProviderChunk): void {
+    const { identity, stripReasoning } = this.#options;
+    this.hasOutput ||= isOutput(chunk);
+    this.#finished ||= chunk.finishReason !== undefined;
+    this.producedBytes += Buffer.byteLength((chunk.content ?? '') + (chunk.reasoning ?? '') + (chunk.refusal ?? ''));
+    for (const call of chunk.toolCalls) {
+      this.producedBytes += Buffer.byteLength((call.function.name ?? '') + (call.function.arguments ?? ''));
+    }
+    const hidden = stripReasoning && chunk.reasoning !== undefined && chunk.content === undefined;
+    if (hidden && !chunk.role && chunk.finishReason === undefined && chunk.toolCalls.length === 0) return;
+    this.#out += latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
+  }
+
+  #learn(data: string, chunk: ProviderChunk): void {
+    if (!(chunk.content || chunk.reasoning) || this.#learningTries >= maxLearningTries) return;
+    this.#learningTries += 1;
+    const template = learnTemplate(data, this.#options.identity, this.#options.stripReasoning);
+    if (template === undefined) return;
+    if (this.#templates.length >= maxTemplates) this.#templates.shift();
+    this.#templates.push(template);
+  }
+
+  /**
+   * A line that is no event: a JSON error body inside a 200 stream, or noise, which says that this is no stream.
+   * A field that the format does not know is to be ignored.
+   */
+  #stray(line: string): void {
+    if (this.#isOver() || unknownField.test(line)) return;
+    const error = embeddedError(asObject(parseJson(utf8(line))) ?? {});
+    this.failure = error === undefined ? 'malformed_answer' : classifyEmbeddedError(error);
+  }
+}

@@ -1,0 +1,168 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { event, frame, ours, parseFrames, runStream } from '../testing/fixtures.ts';
+import { OpenAiChatStream } from './chat-stream.ts';
+import { copyRun, learnTemplate } from './chunk-template.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+const word = (content: string): string => frame(event({ content }));
+
+describe('events that pretend to be text', () => {
+  const source = JSON.stringify(event({ content: 'TEXT' }));
+  const hostile = (text: string): string => `data: ${source.replace('TEXT', () => text)}\n\n`;
+  const known = word('a') + word('b');
+  const arrivals = (bad: string): (readonly string[])[] => [
+    [known, bad, word('c')],
+    [known, bad + word('c')],
+    [known + bad + word('c')],
+    [known, ...Array.from(bad + word('c'))],
+  ];
+
+  it.each([
+    ['ends in a backslash', 'abc\\'],
+    ['holds an unknown escape', 'abc\\x41'],
+    ['holds half an escape', 'abc\\u12'],
+    ['holds an escape of no number', 'abc\\u00zz'],
+    ['holds a control character', 'abc\u0001'],
+    ['holds a tab', 'abc\t'],
+    ['holds a line break, by a second data line', 'abc\ndata: def'],
+    ['ends our stream, by further data lines', 'abc\ndata: \ndata: data: [DONE]\ndata: \ndata: '],
+    ['closes the text too early', 'abc"def'],
+    ['closes the text and leaves a rest', 'abc"}}]} '],
+  ])('one whose text %s is malformed, and not a byte of it is sent', (_, text) => {
+    for (const pieces of arrivals(hostile(text))) {
+      const { reader, text: read, sent } = runStream(pieces);
+      expect(reader.failure).toBe('malformed_answer');
+      expect(read).toBe('ab');
+      expect(sent).not.toMatch(/abc|DONE/);
+    }
+  });
+
+  it.each([
+    ['a finish reason', 'abc"},"finish_reason":"stop"}],"x":[{"y":{"z":"', { isComplete: true, failure: undefined }],
+    ['an error', 'abc"}}],"error":{"code":503},"x":[{"y":{"z":"', { failure: 'server_error' }],
+    ['usage', 'abc"}}],"usage":{"prompt_tokens":3,"total_tokens":3},"x":[{"y":{"z":"', { failure: undefined }],
+    ['a second text', 'no","content":"abc', { failure: undefined }],
+    ['reasoning', 'abc","reasoning":"def', { failure: undefined }],
+    [
+      'a tool call',
+      'abc","tool_calls":[{"index":0,"id":"i","function":{"name":"f","arguments":"{}"}}],"z":"',
+      { failure: undefined },
+    ],
+  ])('one that brings %s along is read for what it is', (what, text, expected) => {
+    for (const pieces of arrivals(hostile(text))) {
+      const run = runStream(pieces);
+      expect(run.reader).toMatchObject(expected);
+      expect(run.sent).not.toMatch(/\\"|"z"|"x"|"no"/);
+      const [chunk] = run.chunks.filter(({ choices }) => choices[0]?.delta.content === 'abc');
+      const choice = chunk?.choices[0];
+      if (what === 'an error') expect(choice).toBeUndefined();
+      else expect(choice).toBeDefined();
+      expect(choice?.finish_reason ?? null).toBe(what === 'a finish reason' ? 'stop' : null);
+      expect(choice?.delta.reasoning).toBe(what === 'reasoning' ? 'def' : undefined);
+      expect(choice?.delta.tool_calls?.length).toBe(what === 'a tool call' ? 1 : undefined);
+      expect(run.reader.reported?.usage.promptTokens).toBe(what === 'usage' ? 3 : undefined);
+    }
+  });
+
+  it('one whose envelope changes is read anew, and our own stays', () => {
+    const changed = frame(event({ content: 'c' }, null, { id: 'chatcmpl-OTHER', model: 'other-SECRET', created: 5 }));
+    for (const pieces of arrivals(changed + changed)) {
+      const { text, sent } = runStream(pieces);
+      expect(text).toBe('abccc');
+      expect(sent).not.toMatch(/OTHER|SECRET|THEIRS/);
+    }
+  });
+
+  it('one that differs in as many bytes as it repeats is no repetition', () => {
+    for (const finish of ['eo', null]) {
+      const same = frame(event({ content: 'abc' }, finish, { error: null }));
+      const other = finish === null ? same.replace('"error":null', '"error":"no"') : same;
+      for (const pieces of [
+        [frame(event({ content: 'a' }, null, { error: null })), ...Array.from(other)],
+        [frame(event({ content: 'a' }, null, { error: null })), other + other],
+      ]) {
+        const { reader, text } = runStream(pieces);
+        expect(reader.isComplete).toBe(finish !== null);
+        expect(reader.failure).toBe(finish === null ? 'malformed_answer' : undefined);
+        expect(text).toContain(finish === null ? 'a' : 'aabc');
+      }
+    }
+  });
+
+  it.each([
+    ['an open data line', 'data: {"a":1}\n'],
+    ['half a line', 'data: {"a":"'],
+  ])('one that follows %s is part of what that began', (_, open) => {
+    const { reader, text } = runStream([known, open, word('c') + word('d')]);
+    expect(reader.failure).toBe('malformed_answer');
+    expect(text).toBe('ab');
+  });
+
+  it('one that repeats line breaks of an earlier event without its framing is no event', () => {
+    const lines = (content: string, lineBreak: string): string =>
+      `data: {${lineBreak}"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
+    const { reader, text } = runStream([lines('a', '\ndata: '), lines('b', '\ndata: '), lines('evil', '\n')]);
+    expect(reader.failure).toBe('malformed_answer');
+    expect(text).toBe('ab');
+  });
+
+  it('text that looks like our own probe is text', () => {
+    const texts = ['SottoProbe7f3a9c', 'aSottoProbe7f3a9cb', 'SottoProbe7f3a9c'];
+    expect(runStream(texts.map(word)).text).toBe(texts.join(''));
+  });
+});
+
+describe('what is not parsed', () => {
+  /** How many events of a stream were parsed. */
+  const count = (pieces: readonly string[]): number => {
+    const reader = new OpenAiChatStream({ identity: ours, stripReasoning: false });
+    const parse = vi.spyOn(JSON, 'parse');
+    for (const piece of pieces) reader.push(piece);
+    expect(reader.failure).toBeUndefined();
+    return parse.mock.calls.length;
+  };
+  const words = Array.from({ length: 300 }, (_, i) => `w${i}`);
+
+  it('is text in a known envelope, one event a read or many', () => {
+    expect(count(words.map(word))).toBeLessThan(5);
+    expect(count([word('first'), words.map(word).join('')])).toBeLessThan(5);
+  });
+
+  it('is text of providers that repeat the role', () => {
+    const pieces = words.map((content) => frame(event({ role: 'assistant', content })));
+    expect(count(pieces)).toBeLessThan(5);
+    const { chunks } = runStream(pieces);
+    expect(chunks.at(-1)?.choices[0]?.delta).toEqual({ role: 'assistant', content: 'w299' });
+  });
+
+  it('is text and reasoning that take turns', () => {
+    expect(
+      count(words.map((text, i) => (i % 2 ? word(text) : frame(event({ reasoning_content: text }))))),
+    ).toBeLessThan(9);
+  });
+
+  it('is text in an envelope that changes once a second, however long the stream', () => {
+    const later = words.map((content, i) => frame(event({ content }, null, { created: Math.floor(i / 10) })));
+    expect(count(later)).toBeLessThan(70);
+  });
+
+  it('is sent in frames that hold one line of JSON each', () => {
+    const { sent, text } = runStream([words.map(word).join('')]);
+    expect(parseFrames(sent)).toHaveLength(words.length);
+    expect(text).toBe(words.join(''));
+  });
+});
+
+describe('copyRun', () => {
+  const first = JSON.stringify(event({ content: 'a' }));
+  const template = learnTemplate(first, ours, false);
+
+  it('copies whole events up to the first that does not fit, and says where it stopped and what it took', () => {
+    if (template === undefined) throw new Error('nothing was learned');
+    const fitting = word('b\n') + word('') + word('cd');
+    const run = copyRun(`: ${fitting}${word('e').slice(0, -1)}`, 2, template);
+    expect(run).toMatchObject({ end: 2 + fitting.length, events: 3, textBytes: 4 });
+    expect(parseFrames(run.frames).map(({ choices }) => choices[0]?.delta.content)).toEqual(['b\n', '', 'cd']);
+  });
+});

@@ -1,0 +1,68 @@
+import type { ChatChunk } from '@sotto/wire';
+import type { AnswerIdentity, ReportedUsage } from '../adapter.ts';
+import { embeddedError } from './classify-failure.ts';
+import { readContent, readToolCalls, type ToolCallPiece } from './content.ts';
+import { asArray, asObject, asString, type JsonObject } from './json.ts';
+import { readUsage } from './usage.ts';
+
+/** One event of a provider's stream, as far as we need it. */
+export interface ProviderChunk {
+  /** The `error` member, where the event carries one. */
+  readonly error: unknown;
+  readonly role: boolean;
+  readonly content: string | undefined;
+  readonly reasoning: string | undefined;
+  readonly refusal: string | undefined;
+  readonly toolCalls: readonly ToolCallPiece[];
+  readonly finishReason: string | undefined;
+  /** Whether there was a first choice at all; events with usage alone have none. */
+  readonly hasChoice: boolean;
+  readonly reported: ReportedUsage | undefined;
+}
+
+export function readChunk(raw: JsonObject): ProviderChunk {
+  const choice = (asArray(raw.choices) ?? []).map(asObject).find((entry) => (entry?.index ?? 0) === 0);
+  const delta = asObject(choice?.delta) ?? {};
+  const { content, reasoning } = readContent(delta);
+  return {
+    error: embeddedError(raw),
+    role: delta.role === 'assistant',
+    content,
+    reasoning,
+    refusal: asString(delta.refusal),
+    toolCalls: readToolCalls(delta.tool_calls),
+    finishReason: asString(choice?.finish_reason) || undefined,
+    hasChoice: choice !== undefined,
+    reported: raw.usage == null ? undefined : readUsage(raw.usage),
+  };
+}
+
+/** The finish reason by which a provider says that it could not go on; towards clients it has that meaning, too. */
+export const failedFinish = 'error';
+
+/** Whether an event is output: anything that must not be followed by another provider's text. */
+export const isOutput = (chunk: ProviderChunk): boolean =>
+  Boolean(chunk.content || chunk.reasoning || chunk.refusal || chunk.finishReason) || chunk.toolCalls.length > 0;
+
+/** The event as clients get it, under our own id and model. */
+export function writeChunk(chunk: ProviderChunk, identity: AnswerIdentity, stripReasoning: boolean): ChatChunk {
+  return {
+    id: identity.id,
+    object: 'chat.completion.chunk',
+    created: identity.created,
+    model: identity.model,
+    choices: [
+      {
+        index: 0,
+        delta: {
+          ...(chunk.role ? { role: 'assistant' as const } : {}),
+          ...(chunk.content === undefined ? {} : { content: chunk.content }),
+          ...(chunk.reasoning === undefined || stripReasoning ? {} : { reasoning: chunk.reasoning }),
+          ...(chunk.refusal === undefined ? {} : { refusal: chunk.refusal }),
+          ...(chunk.toolCalls.length === 0 ? {} : { tool_calls: [...chunk.toolCalls] }),
+        },
+        finish_reason: chunk.finishReason ?? null,
+      },
+    ],
+  };
+}

@@ -1,0 +1,16 @@
+import type { Adapter } from '../adapter.ts';
+import { chatRequest } from './chat-request.ts';
+import { OpenAiChatStream } from './chat-stream.ts';
+import { classifyFailure } from './classify-failure.ts';
+import { embeddingsRequest, readEmbeddings } from './embeddings.ts';
+import { readChat } from './read-chat.ts';
+
+/** The adapter of every provider that speaks the OpenAI shape. */
+export const openAiAdapter: Adapter = {
+  chatRequest,
+  readChat,
+  openChatStream: (options) => new OpenAiChatStream(options),
+  embeddingsRequest,
+  readEmbeddings,
+  classifyFailure,
+};

@@ -1,0 +1,57 @@
+import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
+import { failedFinish } from './chunk.ts';
+import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
+import { readContent, readToolCalls } from './content.ts';
+import { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';
+import { ToolCallIds } from './tool-call-ids.ts';
+import { readUsage } from './usage.ts';
+
+/** Reads a whole chat completion and writes it under our own id and model; the first choice counts. */
+export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamOptions): AnswerReading<ChatAnswer> {
+  const raw = asObject(parseJson(body.toString('utf8')));
+  if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
+  const error = embeddedError(raw);
+  if (error !== undefined) return { ok: false, outcome: classifyEmbeddedError(error) };
+  const choice = asObject(asArray(raw.choices)?.[0]);
+  const message = asObject(choice?.message);
+  const finishReason = asString(choice?.finish_reason);
+  if (message === undefined || finishReason === undefined) return { ok: false, outcome: 'malformed_answer' };
+  if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
+  const { content, reasoning } = readContent(message);
+  const toolCalls = wholeToolCalls(message, new ToolCallIds(identity.id));
+  const refusal = asString(message.refusal);
+  return {
+    ok: true,
+    answer: {
+      ...identity,
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: content ?? null,
+            ...(refusal === undefined ? {} : { refusal }),
+            ...(reasoning === undefined || stripReasoning ? {} : { reasoning }),
+            ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+          },
+          finish_reason: finishReason,
+        },
+      ],
+    },
+    reported: readUsage(raw.usage),
+    producedBytes:
+      Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + JSON.stringify(toolCalls)) - 2,
+  };
+}
+
+function wholeToolCalls(
+  message: JsonObject,
+  ids: ToolCallIds,
+): { id: string; type: 'function'; function: { name: string; arguments: string } }[] {
+  return ids.complete(readToolCalls(message.tool_calls)).map((call) => ({
+    id: call.id ?? '',
+    type: 'function',
+    function: { name: call.function.name ?? '', arguments: call.function.arguments ?? '' },
+  }));
+}

@@ -1,0 +1,115 @@
+import type { AttemptOutcome } from '@sotto/router';
+import type { ReportedUsage } from '../adapter.ts';
+import { isOutput, type ProviderChunk, readChunk, writeChunk } from '../openai/chunk.ts';
+import { classifyEmbeddedError } from '../openai/classify-failure.ts';
+import { ToolCallIds } from '../openai/tool-call-ids.ts';
+import { ours } from './fixtures.ts';
+
+/** What a stream means. */
+export interface SlowReading {
+  readonly chunks: unknown[];
+  failure: AttemptOutcome | undefined;
+  isComplete: boolean;
+  isTerminated: boolean;
+  hasOutput: boolean;
+  reported: ReportedUsage | undefined;
+  producedBytes: number;
+  reportedAtBytes: number;
+  events: number;
+}
+
+/**
+ * Reads a whole stream the slow and obvious way: split into lines, every event parsed and written anew. The oracle of
+ * the reader that copies events by template.
+ */
+export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripReasoning: boolean }): SlowReading {
+  const ids = new ToolCallIds(ours.id);
+  const read: SlowReading = {
+    chunks: [],
+    failure: undefined,
+    isComplete: false,
+    isTerminated: false,
+    hasOutput: false,
+    reported: undefined,
+    producedBytes: 0,
+    reportedAtBytes: 0,
+    events: 0,
+  };
+  let isFinished = false;
+
+  const write = (chunk: ProviderChunk): void => {
+    read.hasOutput ||= isOutput(chunk);
+    isFinished ||= chunk.finishReason !== undefined;
+    const texts = [chunk.content, chunk.reasoning, chunk.refusal];
+    const calls = chunk.toolCalls.flatMap((call) => [call.function.name, call.function.arguments]);
+    read.producedBytes += Buffer.byteLength([...texts, ...calls].map((text) => text ?? '').join(''));
+    const isHidden =
+      stripReasoning &&
+      chunk.reasoning !== undefined &&
+      chunk.content === undefined &&
+      !chunk.role &&
+      !chunk.finishReason;
+    if (!isHidden || chunk.toolCalls.length > 0) {
+      read.chunks.push(JSON.parse(JSON.stringify(writeChunk(chunk, ours, stripReasoning))));
+    }
+  };
+
+  const onEvent = (source: string): void => {
+    read.events += 1;
+    if (source.trim() === '[DONE]') {
+      read.isTerminated = true;
+      return;
+    }
+    const raw = parsed(source);
+    if (raw === undefined) {
+      if (source.trim() !== '' && !isFinished) read.failure = 'malformed_answer';
+      return;
+    }
+    const chunk = readChunk(raw);
+    if (chunk.error !== undefined) read.failure = classifyEmbeddedError(chunk.error);
+    else if (chunk.finishReason === 'error') read.failure = 'server_error';
+    else {
+      const toolCalls = ids.complete(chunk.toolCalls);
+      if (chunk.hasChoice && (!isFinished || chunk.finishReason !== undefined)) write({ ...chunk, toolCalls });
+      if (chunk.reported === undefined) return;
+      read.reported = chunk.reported;
+      read.reportedAtBytes = read.producedBytes;
+    }
+  };
+
+  for (const item of splitEvents(stream.toString('utf8'))) {
+    if (read.isTerminated || read.failure !== undefined) break;
+    if ('data' in item) onEvent(item.data);
+    else if (!isFinished) {
+      const error = parsed(item.stray)?.error;
+      read.failure = error == null ? 'malformed_answer' : classifyEmbeddedError(error);
+    }
+  }
+  read.isComplete = isFinished || read.isTerminated;
+  return read;
+}
+
+function* splitEvents(stream: string): Generator<{ readonly data: string } | { readonly stray: string }> {
+  let lines: string[] = [];
+  for (const line of [...stream.split(/\r\n|\r|\n/), '']) {
+    if (line === '') {
+      if (lines.length > 0) yield { data: lines.join('\n') };
+      lines = [];
+      continue;
+    }
+    const [, name, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (name === 'data') lines.push(value ?? '');
+    else if (name === 'error' && line.includes(':')) yield { stray: line };
+    else if (!/^(|event|id|retry)$/.test(name ?? '') && !/^[a-z][\w-]*:/i.test(line)) yield { stray: line };
+  }
+}
+
+function parsed(source: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(source);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,147 @@
+import { type Dispatcher, Pool } from 'undici';
+import type { UpstreamRequest } from '../adapter.ts';
+
+/** Where a provider is and how to be let in. */
+export interface UpstreamAddress {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly connectTimeoutMs: number;
+}
+
+/** What a call reports, in order: a response, its bytes, its end; or, at any point, one failure. */
+export interface UpstreamHandler {
+  onResponse(status: number, headers: { readonly contentType: string; readonly retryAfter: string | undefined }): void;
+  onBytes(bytes: Buffer): void;
+  onEnd(): void;
+  /** The connection failed; never called after `abort`. */
+  onFailure(outcome: 'timeout' | 'network_failure' | 'malformed_answer'): void;
+}
+
+/** A call under way. After `abort` the handler hears nothing more and the connection is closed. */
+export interface UpstreamCall {
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** One provider's connections. */
+export interface Upstream {
+  call(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  close(): Promise<void>;
+}
+
+const aborted = new Error('aborted');
+
+/**
+ * Opens a provider. Redirects are never followed, compression is refused, no header of the client's is passed on, and
+ * of the provider's headers only `content-type` and `retry-after` are read. Time limits are the caller's, but for
+ * connecting.
+ */
+export function openUpstream({ baseUrl, apiKey, connectTimeoutMs }: UpstreamAddress, makePool = newPool): Upstream {
+  const url = new URL(baseUrl);
+  const basePath = url.pathname.replace(/\/+$/, '');
+  const pool = makePool(url.origin, connectTimeoutMs);
+  const fixed = ['content-type', 'application/json', 'accept-encoding', 'identity'];
+  if (apiKey !== undefined) fixed.push('authorization', `Bearer ${apiKey}`);
+  return {
+    call(request, handler) {
+      const call = new Call(handler);
+      pool.dispatch(
+        {
+          path: basePath + request.path,
+          method: 'POST',
+          headers: [...fixed, 'accept', request.accept],
+          body: request.body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        call,
+      );
+      return call;
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+const newPool = (origin: string, connectTimeoutMs: number): Dispatcher =>
+  new Pool(origin, {
+    connections: null,
+    pipelining: 1,
+    keepAliveTimeout: 10_000,
+    connect: { timeout: connectTimeoutMs },
+    maxHeaderSize: 32 * 1024,
+  });
+
+class Call implements UpstreamCall, Dispatcher.DispatchHandler {
+  readonly #handler: UpstreamHandler;
+  #controller: Dispatcher.DispatchController | undefined;
+  #over = false;
+  #paused = false;
+
+  constructor(handler: UpstreamHandler) {
+    this.#handler = handler;
+  }
+
+  abort(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#controller?.abort(aborted);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(aborted);
+    else if (this.#paused) controller.pause();
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.#over || status < 200) return;
+    const encoding = headers['content-encoding'];
+    // Of a failed answer the status is enough.
+    if (status < 300 && encoding !== undefined && encoding !== 'identity') {
+      this.#fail('malformed_answer');
+      return;
+    }
+    this.#handler.onResponse(status, {
+      contentType: single(headers['content-type']) ?? '',
+      retryAfter: single(headers['retry-after']),
+    });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (!this.#over) this.#handler.onBytes(bytes);
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#handler.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const code = 'code' in error ? error.code : undefined;
+    this.#fail(code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network_failure');
+  }
+
+  #fail(outcome: 'timeout' | 'network_failure' | 'malformed_answer'): void {
+    if (this.#over) return;
+    this.abort();
+    this.#handler.onFailure(outcome);
+  }
+}
+
+const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);

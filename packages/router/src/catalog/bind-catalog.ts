@@ -1,0 +1,75 @@
+import { comparePrivacy } from '@sotto/wire';
+import type { Catalog, Model, Route } from './catalog.ts';
+import { type CatalogFile, type CatalogFileModel, type CatalogFileRoute, toPrice } from './catalog-file.ts';
+import { otherProviderId } from './provider-id.ts';
+import { type RegistryPublic, strongestAllowedClass } from './registry.ts';
+
+/** A catalog route that the registry does not permit, and why it was dropped. */
+export interface DroppedRoute {
+  readonly modelId: string;
+  readonly providerId: string;
+  readonly reason: 'unknown_provider' | 'class_too_strong';
+}
+
+/**
+ * Binds a catalog file to a registry: the only routes that remain are those the registry permits, and of them only the
+ * ones whose provider can be called. The broker runs this on whatever control published, so that an operator cannot
+ * add a listener through the catalog (design 1).
+ */
+export function bindCatalog(
+  file: CatalogFile,
+  registry: RegistryPublic,
+  identity: { readonly version: number; readonly digest: string },
+): { readonly catalog: Catalog; readonly dropped: DroppedRoute[] } {
+  const providers = new Map(registry.providers.map((provider, rank) => [provider.id, { provider, rank }]));
+  const dropped: DroppedRoute[] = [];
+  const models = new Map<string, Model>();
+  for (const model of file.models) {
+    const routes: Route[] = [];
+    for (const route of model.routes) {
+      const known = providers.get(route.provider);
+      const drop = (reason: DroppedRoute['reason']): void => {
+        dropped.push({ modelId: model.id, providerId: route.provider, reason });
+      };
+      if (known === undefined) drop('unknown_provider');
+      else if (comparePrivacy(route.privacy_class, strongestAllowedClass(known.provider, route.upstream_model)) > 0) {
+        drop('class_too_strong');
+      } else if (known.provider.available) routes.push(toRoute(model, route, known.provider.listed, known.rank));
+    }
+    models.set(model.id, {
+      id: model.id,
+      name: model.name ?? model.id,
+      type: model.model_type,
+      contextLength: model.context_length,
+      maxOutputTokens: model.max_output_tokens,
+      routes,
+    });
+  }
+  return { catalog: { ...identity, models }, dropped };
+}
+
+function toRoute(model: CatalogFileModel, route: CatalogFileRoute, listed: boolean, rank: number): Route {
+  const { tools, vision, structured_output: structuredOutput, reasoning } = route.capabilities;
+  return {
+    id: `${model.id}@${route.provider}`,
+    modelId: model.id,
+    providerId: route.provider,
+    publicProviderId: listed ? route.provider : otherProviderId,
+    upstreamModel: route.upstream_model,
+    privacyClass: route.privacy_class,
+    price: toPrice(route.pricing),
+    pricing: route.pricing,
+    capabilities: {
+      tools,
+      vision,
+      structuredOutput,
+      ...(reasoning ? { reasoning: { efforts: reasoning.efforts, canDisable: reasoning.can_disable } } : {}),
+    },
+    contextLength: smaller(route.context_length, model.context_length),
+    maxOutputTokens: smaller(route.max_output_tokens, model.max_output_tokens),
+    rank,
+  };
+}
+
+const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : Math.min(a, b);

@@ -1,0 +1,164 @@
+import { comparePrivacy, type PrivacyClass, privacyClassSchema, providerIdSchema } from '@sotto/wire';
+import { z } from 'zod';
+import { otherProviderId } from './provider-id.ts';
+import { type FileProblem, type FileResult, readYamlAs } from './yaml-source.ts';
+
+/** Adapters that a registry may name; which of them a broker has is checked where it starts. */
+export const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
+export type AdapterName = (typeof adapterNames)[number];
+
+/** Families of provider evidence (design 6). */
+export const attestationFamilies = ['near', 'phala', 'tinfoil', 'venice', 'chutes'] as const;
+
+const milliseconds = (fallback: number) => z.int().min(1).max(3_600_000).default(fallback);
+const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const baseUrlSchema = z.string().superRefine((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    context.addIssue({ code: 'custom', message: 'must be an https URL' });
+  } else if (url.protocol === 'http:' && !loopbackHosts.has(url.hostname)) {
+    context.addIssue({ code: 'custom', message: 'must be https: plain http is for loopback only' });
+  } else if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    context.addIssue({ code: 'custom', message: 'must be an origin and a path: no credentials, query or fragment' });
+  }
+});
+
+const providerSchema = z
+  .strictObject({
+    id: providerIdSchema.refine((id) => id !== otherProviderId, { error: '`other` stands for unlisted providers' }),
+    name: z.string().min(1).max(100),
+    adapter: z.enum(adapterNames),
+    base_url: baseUrlSchema,
+    api_key_env: z
+      .string()
+      .regex(/^[A-Z][A-Z0-9_]{1,63}$/, { error: 'must be the name of an environment variable' })
+      .optional(),
+    privacy_class: privacyClassSchema,
+    models: z.array(z.strictObject({ match: z.string().min(1), privacy_class: privacyClassSchema })).optional(),
+    listed: z.boolean().default(true),
+    timeouts: z
+      .strictObject({
+        connect_ms: milliseconds(5000),
+        first_byte_ms: milliseconds(30_000),
+        idle_ms: milliseconds(60_000),
+        total_ms: milliseconds(600_000),
+      })
+      .prefault({}),
+    attestation: z
+      .strictObject({ family: z.enum(attestationFamilies), measurements: z.array(z.string()).optional() })
+      .optional(),
+    /** How this provider's dialect of the adapter's API differs. */
+    request: z
+      .strictObject({
+        max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+        /** Fixed fields of every request, such as the switch that turns storing off. */
+        extra_body: z.record(z.string(), z.unknown()).default({}),
+      })
+      .prefault({}),
+  })
+  .superRefine((provider, context) => {
+    const claims = [provider.privacy_class, ...(provider.models ?? []).map((model) => model.privacy_class)];
+    if (claims.some((claim) => comparePrivacy(claim, 'tee') >= 0) && provider.attestation === undefined) {
+      const message = '`attestation` is required where the privacy class is tee or e2ee';
+      context.addIssue({ code: 'custom', path: ['attestation'], message });
+    }
+  });
+
+const registryFileSchema = z.strictObject({ providers: z.array(providerSchema).min(1).max(1000) });
+
+/** One provider of the registry file, in its own spelling. */
+export type RegistryProvider = z.infer<typeof providerSchema>;
+
+/** The provider registry: part of the broker's measured image (design 1). */
+export interface ProviderRegistry {
+  /** SHA-256 of the file's bytes, lower-case hex. */
+  readonly digest: string;
+  readonly providers: readonly RegistryProvider[];
+}
+
+/**
+ * Parses a provider registry (PROVIDERS_FILE, design 6).
+ * `digest` is that of the bytes the text was decoded from; the caller computes it.
+ */
+export function parseRegistry(text: string, digest: string): FileResult<ProviderRegistry> {
+  const read = readYamlAs(text, registryFileSchema);
+  if (!read.ok) return read;
+  const { file, source } = read.value;
+  const problems: FileProblem[] = [];
+  const seen = new Set<string>();
+  for (const [index, provider] of file.providers.entries()) {
+    if (seen.has(provider.id)) {
+      problems.push({
+        line: source.lineOf(['providers', index, 'id']),
+        message: `provider ${provider.id} is repeated`,
+      });
+    }
+    seen.add(provider.id);
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { digest, providers: file.providers } };
+}
+
+/** What the broker publishes of its registry, for control to plan with: no addresses, no names of secrets. */
+export const registryPublicSchema = z.strictObject({
+  digest: z.string(),
+  providers: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      listed: z.boolean(),
+      privacy_class: privacyClassSchema,
+      models: z.array(z.strictObject({ match: z.string(), privacy_class: privacyClassSchema })).optional(),
+      /** Whether this broker can reach it: its key is in the environment, or it needs none. */
+      available: z.boolean(),
+    }),
+  ),
+});
+export type RegistryPublic = z.infer<typeof registryPublicSchema>;
+
+/** The public half of a registry; `available` tells which providers have what they need to be called. */
+export function publicRegistry(
+  registry: ProviderRegistry,
+  available: (provider: RegistryProvider) => boolean,
+): RegistryPublic {
+  return {
+    digest: registry.digest,
+    providers: registry.providers.map((provider) => ({
+      id: provider.id,
+      name: provider.name,
+      listed: provider.listed,
+      privacy_class: provider.privacy_class,
+      ...(provider.models === undefined ? {} : { models: provider.models }),
+      available: available(provider),
+    })),
+  };
+}
+
+/**
+ * The strongest class a provider's route may claim for an upstream model.
+ * The first matching rule narrows the provider's class; where rules exist, a model that matches none is `anonymous`.
+ */
+export function strongestAllowedClass(
+  provider: Pick<RegistryPublic['providers'][number], 'privacy_class' | 'models'>,
+  upstreamModel: string,
+): PrivacyClass {
+  if (provider.models === undefined) return provider.privacy_class;
+  const rule = provider.models.find(({ match }) => matchesGlob(match, upstreamModel));
+  if (rule === undefined) return 'anonymous';
+  return comparePrivacy(rule.privacy_class, provider.privacy_class) < 0 ? rule.privacy_class : provider.privacy_class;
+}
+
+/** `*` stands for any run of characters; everything else for itself. Linear in the text for any pattern. */
+function matchesGlob(pattern: string, text: string): boolean {
+  const [head = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === text;
+  if (!text.startsWith(head)) return false;
+  let at = head.length;
+  const tail = rest.pop() ?? '';
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - tail.length >= at && text.endsWith(tail);
+}

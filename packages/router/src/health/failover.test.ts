@@ -1,0 +1,85 @@
+import { errorTable } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { type AttemptOutcome, failoverTable, nextStep, outcomeOfStatus } from './failover.ts';
+
+/** Interface 3.3 and the table "One provider tried" of design 6, side by side. */
+const rows: [said: string, outcome: AttemptOutcome, next: boolean, penalty: string, status: number, type: string][] = [
+  ['429', 'rate_limited', true, 'route', 429, 'rate_limited'],
+  ['5xx', 'server_error', true, 'route', 502, 'provider_error'],
+  ['timeout', 'timeout', true, 'route', 504, 'provider_timeout'],
+  ['network failure', 'network_failure', true, 'route', 502, 'provider_error'],
+  ['malformed or incomplete response', 'malformed_answer', true, 'route', 502, 'provider_error'],
+  ['404', 'model_unavailable', true, 'route', 502, 'provider_error'],
+  ['401', 'authentication_failed', true, 'provider', 502, 'provider_error'],
+  ['402', 'quota_exhausted', true, 'provider', 502, 'provider_error'],
+  ['400', 'invalid_request', false, 'none', 400, 'invalid_request'],
+  ['413 and 422', 'unprocessable', true, 'none', 400, 'invalid_request'],
+  ['403 and 409', 'other_client_error', true, 'none', 502, 'provider_error'],
+  ['content-policy refusal', 'content_refused', false, 'none', 400, 'invalid_request'],
+];
+
+describe('failoverTable', () => {
+  it('has a row for every row of interface 3.3, and no other', () => {
+    expect(Object.keys(failoverTable).sort()).toEqual(rows.map(([, outcome]) => outcome).sort());
+  });
+
+  it.each(rows)('interface 3.3: after %s (%s) the next provider is tried: %s; penalty: %s', (...row) => {
+    const [, outcome, next, penalty] = row;
+    expect(failoverTable[outcome]).toMatchObject({ triesNext: next, penalizes: penalty });
+  });
+});
+
+describe('nextStep', () => {
+  it.each(rows)('interface 3.3: after %s from the first of several providers', (_, outcome, next, __, ___, type) => {
+    expect(nextStep(outcome, 1, 2)).toEqual(next ? { step: 'try_next' } : { step: 'answer', error: type });
+  });
+
+  it.each(rows)('design 6: after %s from the only provider tried, its own sanitized error', (...row) => {
+    const [, outcome, , , status, type] = row;
+    const step = nextStep(outcome, 1, 0);
+    expect(step).toEqual({ step: 'answer', error: type });
+    expect(step.step === 'answer' && errorTable[step.error].status).toBe(status);
+  });
+
+  it.each(rows)('interface 3.3: after %s from the last of several, `provider_fallback_exhausted`', (_, outcome) => {
+    expect(nextStep(outcome, 2, 0)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
+    expect(nextStep(outcome, 3, 0)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
+  });
+
+  it('interface 7: a 400 from a later attempt ends the chain as `provider_fallback_exhausted`, though providers remain', () => {
+    expect(nextStep('invalid_request', 2, 1)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
+    expect(nextStep('content_refused', 2, 1)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
+  });
+
+  it('goes on after a later failure while providers remain', () => {
+    expect(nextStep('server_error', 2, 1)).toEqual({ step: 'try_next' });
+  });
+});
+
+describe('outcomeOfStatus', () => {
+  it.each<[number, AttemptOutcome | undefined]>([
+    [200, undefined],
+    [204, undefined],
+    [299, undefined],
+    [300, 'malformed_answer'],
+    [101, 'malformed_answer'],
+    [301, 'malformed_answer'],
+    [307, 'malformed_answer'],
+    [400, 'invalid_request'],
+    [401, 'authentication_failed'],
+    [402, 'quota_exhausted'],
+    [403, 'other_client_error'],
+    [404, 'model_unavailable'],
+    [408, 'timeout'],
+    [409, 'other_client_error'],
+    [413, 'unprocessable'],
+    [418, 'other_client_error'],
+    [422, 'unprocessable'],
+    [429, 'rate_limited'],
+    [500, 'server_error'],
+    [503, 'server_error'],
+    [529, 'server_error'],
+  ])('reads %i as %s', (status, outcome) => {
+    expect(outcomeOfStatus(status)).toBe(outcome);
+  });
+});

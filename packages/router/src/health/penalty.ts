@@ -1,0 +1,55 @@
+import type { Route } from '../catalog/catalog.ts';
+import { baseProviderId } from '../catalog/provider-id.ts';
+import type { AttemptOutcome } from './failover.ts';
+import { failoverTable } from './failover.ts';
+
+/** A time-bounded demotion of a route, or of every route of a provider (interface 3.2). Instants in Unix ms. */
+export interface Penalty {
+  readonly kind: AttemptOutcome;
+  readonly strikes: number;
+  readonly lastStrikeAt: number;
+  readonly expiresAt: number;
+}
+
+export const penaltyRules = {
+  firstMs: 30_000,
+  maxMs: 300_000,
+  /** Without a failure for this long, the count starts anew. */
+  resetMs: 600_000,
+} as const;
+
+/**
+ * A penalized failure seen at `now`, of an attempt that began at `startedAt`.
+ * An attempt that began before the last strike says nothing new about the provider and is no further strike.
+ */
+export function strike(
+  current: Penalty | undefined,
+  failure: { readonly kind: AttemptOutcome; readonly startedAt: number; readonly now: number },
+): Penalty {
+  const counts = current !== undefined && failure.now - current.lastStrikeAt < penaltyRules.resetMs;
+  if (counts && failure.startedAt < current.lastStrikeAt) return current;
+  const strikes = counts ? current.strikes + 1 : 1;
+  const lengthMs = Math.min(penaltyRules.firstMs * 2 ** Math.min(strikes - 1, 10), penaltyRules.maxMs);
+  return { kind: failure.kind, strikes, lastStrikeAt: failure.now, expiresAt: failure.now + lengthMs };
+}
+
+/** Penalties by key: `route:<route id>` or `provider:<provider id>`. */
+export type Penalties = ReadonlyMap<string, Penalty>;
+
+/** The key under which an outcome of a route is punished, or undefined where it is not. */
+export function penaltyKey(outcome: AttemptOutcome, route: Route): string | undefined {
+  const scope = failoverTable[outcome].penalizes;
+  if (scope === 'none') return undefined;
+  return scope === 'provider' ? `provider:${route.providerId}` : `route:${route.id}`;
+}
+
+/** Whether a route is demoted at `now`: itself, its provider, or the provider that it is a variant of. */
+export function isPenalized(penalties: Penalties, route: Route, now: number): boolean {
+  if (penalties.size === 0) return false;
+  const active = (key: string): boolean => (penalties.get(key)?.expiresAt ?? 0) > now;
+  return (
+    active(`route:${route.id}`) ||
+    active(`provider:${route.providerId}`) ||
+    active(`provider:${baseProviderId(route.providerId)}`)
+  );
+}

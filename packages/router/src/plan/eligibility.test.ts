@@ -1,0 +1,305 @@
+import { describe, expect, it } from 'vitest';
+import type { MergedPolicy } from '../policy/merge-policy.ts';
+import { accepted, aModel, merged, needing, type RouteSketch, refusalOf, theModel } from '../testing/fixtures.ts';
+import { eligibleRoutes, routesThatHold } from './eligibility.ts';
+import type { Needs } from './needs.ts';
+
+const judge = (sketches: RouteSketch[], policy: MergedPolicy, needs: Partial<Needs> = {}) =>
+  eligibleRoutes(aModel(theModel, sketches), policy, needing(needs));
+const eligible = (...question: Parameters<typeof judge>): string[] =>
+  accepted(judge(...question)).map((route) => route.providerId);
+const refusal = (...question: Parameters<typeof judge>) => refusalOf(judge(...question));
+
+const family: RouteSketch[] = [
+  { provider: 'acme' },
+  { provider: 'acme/eu' },
+  { provider: 'acmeco' },
+  { provider: 'hidden', unlisted: true },
+  { provider: 'shadow', unlisted: true },
+];
+
+describe('providers', () => {
+  it.each([
+    ['acme', ['acme', 'acme/eu']],
+    ['acme/eu', ['acme/eu']],
+    ['acmeco', ['acmeco']],
+    ['other', ['hidden', 'shadow']],
+  ])('interface 2.2 rules 1 and 2: `only: [%s]` leaves %j', (entry, left) => {
+    expect(eligible(family, merged({ only: [entry] }))).toEqual(left);
+    expect(eligible(family, merged(entry))).toEqual(left);
+  });
+
+  it.each([
+    ['acme', ['acmeco', 'hidden', 'shadow']],
+    ['acme/eu', ['acme', 'acmeco', 'hidden', 'shadow']],
+    ['acmeco', ['acme', 'acme/eu', 'hidden', 'shadow']],
+    ['other', ['acme', 'acme/eu', 'acmeco']],
+  ])('interface 2.2 rules 1 and 2: `ignore: [%s]` leaves %j', (entry, left) => {
+    expect(eligible(family, merged({ ignore: [entry] }))).toEqual(left);
+    expect(eligible(family, merged({}, { provider_ignore: [entry] }))).toEqual(left);
+  });
+
+  it('interface 2.2 rule 2: nobody can name an unlisted provider by its own id', () => {
+    expect(refusal(family, merged('hidden')).type).toBe('no_provider_route');
+    expect(eligible(family, merged({ ignore: ['hidden'] }))).toContain('hidden');
+  });
+
+  it('interface 2.8: a request cannot bring a disabled provider back', () => {
+    expect(refusal(family, merged('acme/eu', { provider_ignore: ['acme'] }))).toMatchObject({
+      type: 'no_provider_route',
+      message: expect.stringContaining('disabled in the workspace'),
+    });
+    expect(eligible(family, merged({ order: ['acme', 'acmeco'] }, { provider_ignore: ['acme'] }))).not.toContain(
+      'acme',
+    );
+  });
+
+  it('interface 2.2: `order` excludes nobody', () => {
+    expect(eligible(family, merged({ order: ['acmeco'] }))).toHaveLength(family.length);
+  });
+
+  it('design 6: a provider that nobody knows is `no_provider_route`', () => {
+    expect(refusal(family, merged({ only: ['nobody'] }))).toMatchObject({
+      type: 'no_provider_route',
+      param: 'provider',
+      message: expect.stringContaining('provider.only'),
+    });
+  });
+});
+
+describe('privacy', () => {
+  const tiers: RouteSketch[] = [
+    { provider: 'anon', privacy: 'anonymous' },
+    { provider: 'priv', privacy: 'private' },
+    { provider: 'encl', privacy: 'tee' },
+    { provider: 'sealed', privacy: 'e2ee' },
+  ];
+
+  it('keeps what is at the floor or above it', () => {
+    expect(eligible(tiers, merged())).toEqual(['anon', 'priv', 'encl']);
+    expect(eligible(tiers, merged({ minimum_privacy: 'private' }))).toEqual(['priv', 'encl']);
+    expect(eligible(tiers, merged({}, { privacy_boundary: 'Maximum' }))).toEqual(['encl']);
+  });
+
+  it('design 6: below the boundary it is `privacy_boundary_not_met`, below the rest `no_provider_route_meets_privacy`', () => {
+    const anonymous = tiers.slice(0, 1);
+    expect(refusal(anonymous, merged({}, { privacy_boundary: 'Private' }))).toMatchObject({
+      type: 'privacy_boundary_not_met',
+      message: expect.stringContaining('private or stronger'),
+    });
+    for (const floor of [merged({ minimum_privacy: 'tee' }), merged({}, { provider_minimum_privacy: 'tee' })]) {
+      expect(refusal(anonymous, floor)).toMatchObject({
+        type: 'no_provider_route_meets_privacy',
+        message: expect.stringContaining('tee or stronger'),
+      });
+    }
+  });
+
+  it.each(['price', 'latency', 'throughput'] as const)(
+    'design 6: an error caused by the floor that a sort by %s carries says how to ask for `anonymous`',
+    (sort) => {
+      const { type, message } = refusal(tiers.slice(0, 1), merged({ sort }));
+      expect(type).toBe('no_provider_route_meets_privacy');
+      expect(message).toContain(`sorting by ${sort}`);
+      expect(message).toContain('`provider.minimum_privacy: "anonymous"`');
+      expect(eligible(tiers.slice(0, 1), merged({ sort, minimum_privacy: 'anonymous' }))).toEqual(['anon']);
+    },
+  );
+
+  it('gives no such advice where it would not help', () => {
+    const floor = merged({ sort: 'price' }, { provider_minimum_privacy: 'private' });
+    expect(refusal(tiers.slice(0, 1), floor).message).not.toContain('minimum_privacy');
+  });
+
+  it('interface 1: an e2ee route is never chosen for a plaintext request, however private that wants to be', () => {
+    for (const policy of [
+      merged(),
+      merged('sealed'),
+      merged({ minimum_privacy: 'e2ee' }),
+      merged({ order: ['sealed'] }),
+    ]) {
+      const judged = judge(tiers, policy);
+      expect(judged.ok ? judged.value.map((route) => route.providerId) : []).not.toContain('sealed');
+    }
+  });
+
+  it('design 6: plaintext where only e2ee would do is 403 `no_provider_route_meets_privacy`', () => {
+    expect(refusal(tiers, merged({ minimum_privacy: 'e2ee' })).type).toBe('no_provider_route_meets_privacy');
+    expect(refusal(tiers.slice(3), merged())).toMatchObject({
+      type: 'no_provider_route_meets_privacy',
+      message: expect.stringContaining('end-to-end-encrypted'),
+    });
+  });
+
+  it('design 6: plaintext pinned to an e2ee provider is refused for its privacy, though others would take it', () => {
+    expect(refusal(tiers, merged('sealed'))).toMatchObject({
+      type: 'no_provider_route_meets_privacy',
+      message: expect.stringContaining('end-to-end-encrypted'),
+    });
+    expect(refusal(tiers, merged('nobody')).type).toBe('no_provider_route');
+    expect(eligible(tiers, merged({ only: ['sealed', 'priv'] }))).toEqual(['priv']);
+    expect(refusal(tiers, merged('priv'), { encrypted: true }).type).toBe('no_provider_route');
+    expect(eligible(tiers, merged('sealed'), { encrypted: true })).toEqual(['sealed']);
+  });
+
+  it('interface 1: an encrypted request is served by e2ee routes only', () => {
+    expect(eligible(tiers, merged(), { encrypted: true })).toEqual(['sealed']);
+    expect(refusal(tiers.slice(0, 3), merged(), { encrypted: true })).toMatchObject({
+      type: 'no_provider_route_meets_privacy',
+      message: expect.stringContaining('takes end-to-end-encrypted requests'),
+    });
+  });
+});
+
+describe('capabilities', () => {
+  const capable = {
+    tools: true,
+    vision: true,
+    structuredOutput: true,
+    reasoning: { efforts: ['low'], canDisable: true },
+  };
+  const both: RouteSketch[] = [{ provider: 'plain' }, { provider: 'able', capabilities: capable }];
+
+  it.each([
+    [{ tools: true }, 'tools'],
+    [{ vision: true }, 'image input'],
+    [{ structuredOutput: true }, 'structured output'],
+  ])('interface 3.4 step 1: drops routes that lack what %j needs, and says what was missing', (needs, name) => {
+    expect(eligible(both, merged(), needs)).toEqual(['able']);
+    const { type, message } = refusal(both.slice(0, 1), merged(), needs);
+    expect(type).toBe('no_provider_route');
+    expect(message).toMatch(new RegExp(`request needs: ${name}\\.$`));
+  });
+
+  it.each([
+    [{ jsonObject: true }, 'JSON output'],
+    [{ reasoningEffort: 'low' }, 'the reasoning effort'],
+  ])('interface 2.2: under `require_parameters` drops routes that lack %j', (needs, name) => {
+    expect(eligible(both, merged({ require_parameters: true }), needs)).toEqual(['able']);
+    expect(eligible(both, merged(), needs)).toEqual(['plain', 'able']);
+    expect(refusal(both.slice(0, 1), merged({ require_parameters: true }), needs).message).toContain(name);
+  });
+
+  it('names a missing switch for reasoning', () => {
+    const stuck = [{ provider: 'a', capabilities: { reasoning: { efforts: [], canDisable: false } } }];
+    const strict = merged({ require_parameters: true });
+    expect(refusal(stuck, strict, { reasoningDisabled: true }).message).toContain('switching reasoning off');
+  });
+});
+
+describe('price ceilings', () => {
+  const priced: RouteSketch[] = [
+    { provider: 'cheap', input: 1, output: 2 },
+    { provider: 'input', input: 3, output: 1 },
+    { provider: 'output', input: 1, output: 4 },
+  ];
+
+  it('interface 2.2: skips routes above the ceiling, each side by itself; at the ceiling is within it', () => {
+    expect(eligible(priced, merged({ max_price: { input: 1 } }))).toEqual(['cheap', 'output']);
+    expect(eligible(priced, merged({ max_price: { output: 2 } }))).toEqual(['cheap', 'input']);
+    expect(eligible(priced, merged({ max_price: { input: 1, output: 2 } }))).toEqual(['cheap']);
+    expect(eligible(priced, merged({}, { max_price: { input: 2, output: 9 } }))).toEqual(['cheap', 'output']);
+  });
+
+  it('is `no_provider_route_meets_price` where that leaves none', () => {
+    expect(refusal(priced, merged({ max_price: { input: 0.999999 } }))).toMatchObject({
+      type: 'no_provider_route_meets_price',
+      param: 'provider.max_price',
+    });
+  });
+
+  it('interface 2.8 rule 3: a request cannot raise the workspace’s ceiling', () => {
+    const dear = priced.slice(1, 2);
+    expect(refusal(dear, merged({ max_price: { input: 9 } }, { max_price: { input: 2 } })).type).toBe(
+      'no_provider_route_meets_price',
+    );
+  });
+
+  it('judges the price that a prompt of this size meets', () => {
+    const tiered: RouteSketch[] = [
+      { provider: 'long', price: { tiers: [{ abovePromptTokens: 100, input: 5_000_000, output: 1_000_000 }] } },
+      { provider: 'answer', price: { tiers: [{ abovePromptTokens: 100, output: 5_000_000 }] } },
+      { provider: 'flat' },
+    ];
+    const ceiling = merged({ max_price: { input: 2, output: 2 } });
+    expect(eligible(tiered, ceiling, { promptTokens: 100 })).toEqual(['long', 'answer', 'flat']);
+    expect(eligible(tiered, ceiling, { promptTokens: 101 })).toEqual(['flat']);
+    expect(eligible(tiered, merged({ max_price: { input: 2 } }), { promptTokens: 101 })).toEqual(['answer', 'flat']);
+    expect(eligible(tiered, merged(), { promptTokens: 101 })).toHaveLength(3);
+  });
+});
+
+describe('order of errors (design 6)', () => {
+  it('a model without routes is not enabled: 404 before everything else', () => {
+    expect(refusal([], merged('acme', { privacy_boundary: 'Maximum' })).type).toBe('model_not_found');
+  });
+
+  it('boundary, floor, only, ignore, capabilities, price: each is told only once those before it are met', () => {
+    const hopeless: RouteSketch = { provider: 'bad', privacy: 'anonymous', input: 9 };
+    const needs = { tools: true };
+    const policy = merged(
+      { only: ['good'], minimum_privacy: 'tee', max_price: { input: 1 } },
+      { privacy_boundary: 'Private', provider_ignore: ['good'] },
+    );
+    const cures: [RouteSketch, string, string][] = [
+      [hopeless, 'privacy_boundary_not_met', 'boundary'],
+      [{ ...hopeless, privacy: 'private' }, 'no_provider_route_meets_privacy', 'floor'],
+      [{ ...hopeless, privacy: 'tee' }, 'no_provider_route', 'provider.only'],
+      [{ ...hopeless, privacy: 'tee', provider: 'good' }, 'no_provider_route', 'ignored'],
+    ];
+    for (const [sketch, type, word] of cures) {
+      expect(refusal([sketch], policy, needs)).toMatchObject({ type, message: expect.stringContaining(word) });
+    }
+    const enabled = { ...policy, ignore: [] };
+    const good: RouteSketch = { ...hopeless, privacy: 'tee', provider: 'good' };
+    expect(refusal([good], enabled, needs)).toMatchObject({
+      type: 'no_provider_route',
+      message: expect.stringContaining('tools'),
+    });
+    const able = { ...good, capabilities: { tools: true } };
+    expect(refusal([able], enabled, needs).type).toBe('no_provider_route_meets_price');
+    expect(eligible([{ ...able, input: 1 }], enabled, needs)).toEqual(['good']);
+  });
+
+  it('judges all routes by one rule before the next: the last rule to leave none is the error', () => {
+    const routes: RouteSketch[] = [
+      { provider: 'anon', privacy: 'anonymous' },
+      { provider: 'dear', privacy: 'tee', input: 9 },
+    ];
+    const policy = merged({ minimum_privacy: 'tee', max_price: { input: 1 } });
+    expect(refusal(routes, policy).type).toBe('no_provider_route_meets_price');
+  });
+});
+
+describe('routesThatHold', () => {
+  const windows: RouteSketch[] = [
+    { provider: 'small', privacy: 'tee', contextLength: 100 },
+    { provider: 'large', privacy: 'tee', contextLength: 1000 },
+    { provider: 'huge', privacy: 'private', contextLength: 10_000 },
+  ];
+  const holding = (promptTokens: number, withinTier: boolean) => {
+    const model = aModel(theModel, windows);
+    return routesThatHold(model, model.routes, needing({ promptTokens }), withinTier);
+  };
+  const names = (...question: Parameters<typeof holding>): string[] =>
+    accepted(holding(...question)).map((route) => route.providerId);
+
+  it('interface 3.4 step 3: skips routes whose window cannot hold the request', () => {
+    expect(names(50, true)).toEqual(['small', 'large', 'huge']);
+    expect(names(500, true)).toEqual(['large', 'huge']);
+  });
+
+  it('interface 3.4 step 3: fails with `context_too_large` rather than move to a weaker tier', () => {
+    expect(refusalOf(holding(5000, true))).toMatchObject({
+      type: 'context_too_large',
+      message: expect.stringContaining('at the tier `tee` holds about 5000 prompt tokens plus 1 of output'),
+    });
+  });
+
+  it('looks at every tier where the order is not by tier', () => {
+    expect(names(5000, false)).toEqual(['huge']);
+    const { type, message } = refusalOf(holding(50_000, false));
+    expect(type).toBe('context_too_large');
+    expect(message).not.toContain('tier');
+  });
+});

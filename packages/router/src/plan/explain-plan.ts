@@ -1,0 +1,76 @@
+import { autoModelId, parseModelReference } from '@sotto/wire';
+import type { Model, Route } from '../catalog/catalog.ts';
+import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
+import type { Decision } from '../policy/refusal.ts';
+import { readRequestPolicy } from '../policy/request-policy.ts';
+import { type EligibilityRule, exclusionOf } from './eligibility.ts';
+import { holds, type Needs } from './needs.ts';
+import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
+import type { PlanningContext } from './planning-context.ts';
+
+/** A route that is not in a plan, and the one rule that left it out. */
+export interface Exclusion {
+  readonly route: Route;
+  readonly rule: EligibilityRule | 'context' | 'step_down' | 'attempts';
+  /** In words a person understands. */
+  readonly message: string;
+}
+
+export interface Explanation {
+  /** The decision itself: what the real request would get, made by the same function. */
+  readonly decision: Decision<Plan>;
+  /** The routes that would be tried, in order. */
+  readonly attempts: readonly Route[];
+  /** Every other route of the models that were asked for; of `/auto`, of the model that it chose. */
+  readonly excluded: readonly Exclusion[];
+}
+
+/** Makes the decision for a request, and says of every route left out why (design 6, "routing preview"). */
+export function explainPlan(request: RoutingRequest, needs: Needs, context: PlanningContext): Explanation {
+  const decision = planRequest(request, needs, context);
+  const plan = decision.ok ? decision.value : undefined;
+  const attempts = plan === undefined ? [] : attemptsOf(plan);
+  const tried = new Set(attempts.map(({ id }) => id));
+  const excluded = modelsOf(request, plan, context).flatMap(({ model, policy }) =>
+    model.routes
+      .filter(({ id }) => !tried.has(id))
+      .map((route) => ({ route, ...reasonOf(route, { policy, needs, plan }) })),
+  );
+  const once = new Map(excluded.map((exclusion) => [exclusion.route.id, exclusion]));
+  return { decision, attempts, excluded: [...once.values()] };
+}
+
+function reasonOf(
+  route: Route,
+  { policy, needs, plan }: { readonly policy: MergedPolicy; readonly needs: Needs; readonly plan: Plan | undefined },
+): Pick<Exclusion, 'rule' | 'message'> {
+  const excluded = exclusionOf(route, policy, needs);
+  if (excluded !== undefined) return excluded;
+  if (!holds(route, needs)) {
+    return { rule: 'context', message: 'Prompt and requested output do not fit its context window or output limit.' };
+  }
+  if (plan?.routes.some(({ id }) => id === route.id)) {
+    const count = plan.maxAttempts === 1 ? 'one provider is' : `${plan.maxAttempts} providers are`;
+    return { rule: 'attempts', message: `It would come later: at most ${count} tried.` };
+  }
+  return {
+    rule: 'step_down',
+    message: `It is \`${route.privacyClass}\`: a fallback does not step down to a weaker tier unless the request or the workspace allows it.`,
+  };
+}
+
+/** The models that a request names, each under its own policy: a suffix sorts. */
+function modelsOf(
+  request: RoutingRequest,
+  plan: Plan | undefined,
+  { catalog, preferences }: PlanningContext,
+): { readonly model: Model; readonly policy: MergedPolicy }[] {
+  const names = [...new Set([request.model, ...(request.models ?? [])])];
+  return names.flatMap((name) => {
+    const reference = parseModelReference(name);
+    const own = readRequestPolicy(request.provider, reference.suffix);
+    const id = reference.id === autoModelId ? plan?.routes[0]?.modelId : reference.id;
+    const model = id === undefined ? undefined : catalog.models.get(id);
+    return own.ok && model !== undefined ? [{ model, policy: mergePolicy(preferences, own.value) }] : [];
+  });
+}

@@ -1,0 +1,231 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Route } from '../catalog/catalog.ts';
+import type { RouteMeasurement } from '../health/measurement.ts';
+import type { Sort } from '../policy/merge-policy.ts';
+import {
+  allHealthy,
+  aModel,
+  anyCatalog,
+  anyStatus,
+  measuring,
+  penalizing,
+  type RouteSketch,
+  theModel,
+} from '../testing/fixtures.ts';
+import { comparisonOf, orderRoutes, type RouteStatus } from './order-routes.ts';
+
+const sorts: Sort[] = ['default', 'privacy', 'price', 'latency', 'throughput'];
+const routesOf = (...sketches: RouteSketch[]): readonly Route[] => aModel(theModel, sketches).routes;
+const ordered = (sort: Sort, sketches: RouteSketch[], status: RouteStatus = allHealthy, order: string[] = []) =>
+  orderRoutes(routesOf(...sketches), order, comparisonOf(sort, status)).map((route) => route.providerId);
+
+describe('sort by privacy', () => {
+  it('interface 3.4: strongest tier, then health, then price', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'anon', privacy: 'anonymous', input: 1 },
+      { provider: 'dear', privacy: 'tee', input: 3 },
+      { provider: 'sick', privacy: 'tee', input: 1 },
+      { provider: 'cheap', privacy: 'tee', input: 2 },
+      { provider: 'mid', privacy: 'private', input: 1 },
+    ];
+    const order = ['cheap', 'dear', 'sick', 'mid', 'anon'];
+    expect(ordered('privacy', sketches, penalizing('sick'))).toEqual(order);
+    expect(ordered('privacy', sketches)).toEqual(['sick', 'cheap', 'dear', 'mid', 'anon']);
+  });
+
+  it('interface 3.2: a penalized route goes ahead of any weaker tier', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'weak', privacy: 'private' },
+      { provider: 'sick', privacy: 'tee' },
+    ];
+    expect(ordered('privacy', sketches, penalizing('sick'))).toEqual(['sick', 'weak']);
+  });
+
+  it('interface 3.4 step 5: breaks ties of price by latency, then by the fixed provider order', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'third', rank: 7 },
+      { provider: 'second', rank: 3 },
+      { provider: 'fast', rank: 9 },
+    ];
+    expect(ordered('privacy', sketches, measuring({ fast: { ttftMs: 50 } }))).toEqual(['fast', 'second', 'third']);
+    expect(ordered('privacy', sketches)).toEqual(['second', 'third', 'fast']);
+  });
+});
+
+describe('sort by price', () => {
+  it('interface 3.4: cheapest first, whatever the tier', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'dear', privacy: 'tee', input: 3 },
+      { provider: 'cheap', privacy: 'private', input: 1 },
+    ];
+    expect(ordered('price', sketches)).toEqual(['cheap', 'dear']);
+  });
+
+  it('weighs input against output as chat traffic does: three to one', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'prompt', input: 2, output: 1 },
+      { provider: 'answer', input: 1, output: 3 },
+    ];
+    expect(ordered('price', sketches)).toEqual(['answer', 'prompt']);
+    expect(ordered('price', [...sketches.slice(0, 1), { provider: 'answer', input: 1, output: 5 }])).toEqual([
+      'prompt',
+      'answer',
+    ]);
+  });
+
+  it('compares images and speech by their own prices', () => {
+    const media = (name: 'image' | 'inputCharacter'): RouteSketch[] => [
+      { provider: 'dear', input: 0, output: 0, price: { [name]: 2 } },
+      { provider: 'cheap', input: 0, output: 0, price: { [name]: 1 } },
+    ];
+    expect(ordered('price', media('image'))).toEqual(['cheap', 'dear']);
+    expect(ordered('price', media('inputCharacter'))).toEqual(['cheap', 'dear']);
+  });
+});
+
+describe.each([
+  ['latency', (merit: number) => ({ ttftMs: merit })],
+  ['throughput', (merit: number) => ({ tokensPerSecond: 1000 - merit })],
+] as const)('sort by %s', (sort, merit) => {
+  const measured = (of: Record<string, [merit: number, more?: Partial<RouteMeasurement>]>) =>
+    measuring(
+      Object.fromEntries(Object.entries(of).map(([name, [value, more]]) => [name, { ...merit(value), ...more }])),
+    );
+
+  it('interface 3.4: best measurement first, whatever the price', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'slow', input: 1 },
+      { provider: 'fast', input: 3 },
+    ];
+    expect(ordered(sort, sketches, measured({ slow: [500], fast: [100] }))).toEqual(['fast', 'slow']);
+  });
+
+  it('interface 3.4: with fewer than 20 requests a route goes by health, then price, behind the measured ones', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'dear', input: 3 },
+      { provider: 'cheap', input: 1 },
+      { provider: 'known', input: 5 },
+      { provider: 'sick', input: 0 },
+    ];
+    const status = measured({
+      dear: [1, { requests: 19 }],
+      cheap: [900, { requests: 19 }],
+      known: [800, { requests: 20 }],
+    });
+    const penalized = (route: Route): boolean => route.providerId === 'sick';
+    expect(ordered(sort, sketches, { ...status, penalized })).toEqual(['known', 'cheap', 'dear', 'sick']);
+  });
+
+  it('goes by price where the requests were many but nothing was measured', () => {
+    const status = measuring({ dear: { requests: 100 }, cheap: { requests: 100 } });
+    expect(
+      ordered(
+        sort,
+        [
+          { provider: 'dear', input: 3 },
+          { provider: 'cheap', input: 1 },
+        ],
+        status,
+      ),
+    ).toEqual(['cheap', 'dear']);
+  });
+
+  it('breaks ties by price', () => {
+    const sketches: RouteSketch[] = [
+      { provider: 'dear', input: 3 },
+      { provider: 'cheap', input: 1 },
+    ];
+    expect(ordered(sort, sketches, measured({ dear: [100], cheap: [100] }))).toEqual(['cheap', 'dear']);
+  });
+});
+
+describe('penalties', () => {
+  it.each(sorts)('interface 3.4: under %s a recently failed route goes behind healthy ones of its tier', (sort) => {
+    const best = { input: 1 };
+    const status = { ...measuring({ sick: { ttftMs: 1, tokensPerSecond: 999 } }), ...{ penalized: isSick } };
+    const sketches: RouteSketch[] = [
+      { provider: 'sick', ...best },
+      { provider: 'well', input: 3 },
+    ];
+    expect(ordered(sort, sketches, status)).toEqual(['well', 'sick']);
+    expect(ordered(sort, sketches, { ...status, penalized: () => false })).toEqual(['sick', 'well']);
+  });
+
+  it.each(sorts)('interface 3.2: under %s routes that are all penalized go in normal order', (sort) => {
+    const sketches: RouteSketch[] = [
+      { provider: 'c', input: 3 },
+      { provider: 'a', input: 1 },
+      { provider: 'b', input: 2 },
+    ];
+    expect(ordered(sort, sketches, penalizing('a', 'b', 'c'))).toEqual(['a', 'b', 'c']);
+    expect(ordered(sort, sketches)).toEqual(['a', 'b', 'c']);
+  });
+});
+const isSick = (route: Route): boolean => route.providerId === 'sick';
+
+describe('an explicit order', () => {
+  const sketches: RouteSketch[] = [
+    { provider: 'acme', input: 1 },
+    { provider: 'acme/eu', input: 2 },
+    { provider: 'acmeco', input: 1 },
+    { provider: 'bolt', input: 5 },
+    { provider: 'hidden', unlisted: true, input: 4 },
+    { provider: 'shadow', unlisted: true, input: 3 },
+  ];
+
+  it('interface 2.2: is tried first, as written; the rest follows by sort', () => {
+    expect(ordered('price', sketches, allHealthy, ['bolt', 'acmeco'])).toEqual([
+      ...['bolt', 'acmeco'],
+      ...['acme', 'acme/eu', 'shadow', 'hidden'],
+    ]);
+  });
+
+  it('interface 2.2 rule 1: an entry places a provider’s variants too, among themselves by sort', () => {
+    expect(ordered('price', sketches, allHealthy, ['acme']).slice(0, 2)).toEqual(['acme', 'acme/eu']);
+    expect(ordered('price', sketches, penalizing('acme'), ['acme']).slice(0, 2)).toEqual(['acme/eu', 'acme']);
+  });
+
+  it('interface 2.2 rule 1: a variant named before its provider goes first', () => {
+    expect(ordered('price', sketches, allHealthy, ['acme/eu', 'acme']).slice(0, 2)).toEqual(['acme/eu', 'acme']);
+  });
+
+  it('interface 2.2 rule 2: `other` places every unlisted provider', () => {
+    expect(ordered('price', sketches, allHealthy, ['other', 'bolt']).slice(0, 3)).toEqual(['shadow', 'hidden', 'bolt']);
+    expect(ordered('price', sketches, allHealthy, ['hidden']).slice(0, 2)).toEqual(['acme', 'acmeco']);
+  });
+
+  it('interface 3.2: is honoured as written, whoever is penalized', () => {
+    const sick = penalizing('bolt', 'acme');
+    expect(ordered('price', sketches, sick, ['bolt', 'acmeco'])).toEqual([
+      ...['bolt', 'acmeco'],
+      ...['acme/eu', 'shadow', 'hidden', 'acme'],
+    ]);
+  });
+
+  it('passes over entries that serve nothing here', () => {
+    expect(ordered('price', sketches, allHealthy, ['nobody', 'bolt'])[0]).toBe('bolt');
+  });
+});
+
+describe('every order', () => {
+  it('design 6: is total and does not depend on where routes stand in the catalog', () => {
+    const anyOrder = fc.shuffledSubarray(['acme', 'acme/eu', 'bolt', 'other'], { maxLength: 2 });
+    const model = anyCatalog.map((catalog) => catalog.models.get(theModel)?.routes ?? []);
+    const shuffled = model.chain((routes) =>
+      fc.tuple(fc.constant(routes), fc.shuffledSubarray([...routes], { minLength: routes.length })),
+    );
+    fc.assert(
+      fc.property(shuffled, anyStatus, fc.constantFrom(...sorts), anyOrder, ([routes, others], status, sort, order) => {
+        const compare = comparisonOf(sort, status);
+        const ids = (list: readonly Route[]): string[] => orderRoutes(list, order, compare).map((route) => route.id);
+        expect(ids(others)).toEqual(ids(routes));
+        for (const a of routes) {
+          for (const b of routes) expect(Math.sign(compare(a, b))).toBe(-Math.sign(compare(b, a)) + 0);
+          expect(routes.filter((b) => compare(a, b) === 0)).toEqual([a]);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

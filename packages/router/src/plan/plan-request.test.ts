@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest';
+import {
+  aCatalog,
+  aModel,
+  decide,
+  measuring,
+  oneModel,
+  penalizing,
+  planned,
+  providersFor,
+  type RouteSketch,
+  refusalOf,
+  refused,
+} from '../testing/fixtures.ts';
+import { attemptsOf } from './plan-request.ts';
+
+const acme: RouteSketch = { provider: 'acme', input: 1 };
+const bolt: RouteSketch = { provider: 'bolt', input: 2 };
+const cora: RouteSketch = { provider: 'cora', input: 3 };
+const dune: RouteSketch = { provider: 'dune', input: 4 };
+const four = oneModel(acme, bolt, cora, dune);
+const attempted = (...request: Parameters<typeof planned>): string[] =>
+  attemptsOf(planned(...request)).map((route) => route.providerId);
+
+describe('attempts', () => {
+  it('interface 3.3: at most 3 providers, of however many the plan names', () => {
+    expect(providersFor(four)).toEqual(['acme', 'bolt', 'cora', 'dune']);
+    expect(attempted(four)).toEqual(['acme', 'bolt', 'cora']);
+  });
+
+  it('interface 2.2: `max_attempts` and `allow_fallbacks: false` allow fewer', () => {
+    expect(attempted(four, { provider: { max_attempts: 2 } })).toEqual(['acme', 'bolt']);
+    expect(attempted(four, { provider: { allow_fallbacks: false } })).toEqual(['acme']);
+  });
+
+  it('interface 2.8 rule 4: the workspace allows fewer, and a request no more than that', () => {
+    const preferences = { provider_max_attempts: 2 };
+    expect(attempted(four, { provider: { max_attempts: 3 } }, { preferences })).toEqual(['acme', 'bolt']);
+    const off = { preferences: { provider_allow_fallbacks: false } };
+    expect(attempted(four, { provider: { allow_fallbacks: true } }, off)).toEqual(['acme']);
+  });
+
+  it('interface 3.3: an e2ee request is not failed over', () => {
+    const sealed = oneModel({ ...acme, privacy: 'e2ee' }, { ...bolt, privacy: 'e2ee' });
+    expect(attempted(sealed, {}, { needs: { encrypted: true } })).toEqual(['acme']);
+  });
+});
+
+describe('pins (interface 2.2)', () => {
+  const family = oneModel(
+    { provider: 'acme/eu', input: 2 },
+    { provider: 'acme/us', input: 1 },
+    { provider: 'acmeco', input: 0 },
+    { provider: 'hidden', unlisted: true, input: 3 },
+    { provider: 'shadow', unlisted: true, input: 2 },
+  );
+
+  it('are one attempt at one provider', () => {
+    expect(attempted(family, { provider: 'acmeco' })).toEqual(['acmeco']);
+    expect(attempted(family, { provider: 'acme/eu' })).toEqual(['acme/eu']);
+  });
+
+  it('rule 1: of a provider with variants, one attempt on the first of them by sort', () => {
+    expect(attempted(family, { provider: 'acme' })).toEqual(['acme/us']);
+  });
+
+  it('rule 2: of `other`, one attempt on the first unlisted route', () => {
+    expect(attempted(family, { provider: 'other' })).toEqual(['shadow']);
+    expect(attempted(family, { provider: { only: ['other'] } })).toEqual(['shadow', 'hidden']);
+  });
+
+  it('stay with a penalized provider', () => {
+    expect(attempted(family, { provider: 'acmeco' }, { status: penalizing('acmeco') })).toEqual(['acmeco']);
+  });
+
+  it('design 6: of a provider without a route, well-formed or not, are `no_provider_route`', () => {
+    expect(refused(family, { provider: 'nobody' })).toBe('no_provider_route');
+    expect(refused(family, { provider: 'acmeco' }, { preferences: { provider_ignore: ['acmeco'] } })).toBe(
+      'no_provider_route',
+    );
+  });
+});
+
+describe('suffixes (interface 2.1)', () => {
+  const status = measuring({ bolt: { tokensPerSecond: 90 }, acme: { tokensPerSecond: 30 } });
+
+  it(':nitro orders by throughput, :floor by price', () => {
+    const two = oneModel({ ...acme, input: 2 }, { ...bolt, input: 3 }, { ...cora, input: 1 });
+    expect(providersFor(two, { model: 'lab/one:nitro' }, { status })).toEqual(['bolt', 'acme', 'cora']);
+    expect(providersFor(two, { model: 'lab/one:floor' }, { status })).toEqual(['cora', 'acme', 'bolt']);
+  });
+
+  it.each([':free', ':online', ':thinking', ':extended', ':NITRO', ':', ':floor:nitro:free'])(
+    'the suffix `%s` is unsupported: 404 `model_not_found`',
+    (suffix) => {
+      expect(refused(four, { model: `lab/one${suffix}` })).toBe('model_not_found');
+    },
+  );
+
+  it('design 6: carries the floor `private`, and its error says how to ask for `anonymous`', () => {
+    const anonymous = oneModel({ ...acme, privacy: 'anonymous' });
+    const { type, message } = refusalOf(decide(anonymous, { model: 'lab/one:floor' }));
+    expect(type).toBe('no_provider_route_meets_privacy');
+    expect(message).toContain('`provider.minimum_privacy: "anonymous"`');
+    const stated = { model: 'lab/one:floor', provider: { minimum_privacy: 'anonymous' } } as const;
+    expect(providersFor(anonymous, stated)).toEqual(['acme']);
+    expect(providersFor(anonymous)).toEqual(['acme']);
+  });
+});
+
+describe('models', () => {
+  it('interface 2.1: ids are case-sensitive', () => {
+    expect(refused(four, { model: 'lab/One' })).toBe('model_not_found');
+    expect(refused(four, { model: 'LAB/one' })).toBe('model_not_found');
+  });
+
+  it('interface 7: unknown or not enabled is 404 `model_not_found`', () => {
+    expect(refusalOf(decide(four, { model: 'lab/none' }))).toMatchObject({
+      type: 'model_not_found',
+      param: 'model',
+      message: expect.stringContaining('lab/none'),
+    });
+    expect(refused(oneModel())).toBe('model_not_found');
+  });
+
+  it.each([
+    ['embedding', '/embeddings'],
+    ['image', '/images/generations'],
+    ['tts', '/audio/speech'],
+  ] as const)('refuses a model of type %s where text is asked for, and names its endpoint', (type, endpoint) => {
+    const catalog = aCatalog(aModel('lab/one', [acme], type));
+    expect(refusalOf(decide(catalog))).toMatchObject({
+      type: 'invalid_request',
+      param: 'model',
+      message: expect.stringContaining(endpoint),
+    });
+    expect(decide(catalog, {}, { needs: { modelType: type } }).ok).toBe(true);
+  });
+
+  it('tells whether `/auto` chose', () => {
+    expect(planned(four).routing).toBe('exact');
+    expect(planned(four, { model: '/auto' }).routing).toBe('auto');
+  });
+
+  it('interface 2.2 rule 3: a policy that contradicts itself is refused before anything is planned', () => {
+    expect(refused(four, { provider: { only: ['acme'], ignore: ['acme'] } })).toBe('provider_policy_conflict');
+    expect(refused(four, { model: 'lab/one:floor', provider: { sort: 'latency' } })).toBe('provider_policy_conflict');
+  });
+
+  it('design 6, order of errors: an unknown model comes before its privacy, providers, price and context', () => {
+    const provider = { only: ['nobody'], max_price: { input: 0 } };
+    const around = { preferences: { privacy_boundary: 'Maximum' }, needs: { promptTokens: 1e9 } } as const;
+    expect(refused(four, { model: 'lab/none', provider }, around)).toBe('model_not_found');
+    expect(refused(four, { provider }, around)).toBe('privacy_boundary_not_met');
+  });
+
+  it('design 6, order of errors: price comes before context', () => {
+    const small = oneModel({ ...acme, contextLength: 100 });
+    const around = { needs: { promptTokens: 500 } };
+    expect(refused(small, { provider: { max_price: { input: 0 } } }, around)).toBe('no_provider_route_meets_price');
+    expect(refused(small, {}, around)).toBe('context_too_large');
+  });
+});
+
+describe('models to fall back to (design 6)', () => {
+  const catalog = aCatalog(
+    aModel('lab/a', [
+      { ...acme, privacy: 'private' },
+      { ...bolt, privacy: 'private' },
+    ]),
+    aModel('lab/b', [cora, { ...dune, privacy: 'anonymous' }]),
+    aModel('lab/c', [{ ...dune, privacy: 'tee' }]),
+    aModel('lab/off', []),
+    aModel('lab/embed', [acme], 'embedding'),
+  );
+  const steps = (...request: Parameters<typeof planned>): string[] =>
+    planned(...request).routes.map((route) => `${route.modelId}@${route.providerId}`);
+
+  it('come after the routes of the first model, each by its own order', () => {
+    expect(steps(catalog, { model: 'lab/a', models: ['lab/c', 'lab/b'] })).toEqual([
+      'lab/a@acme',
+      'lab/a@bolt',
+      'lab/c@dune',
+      'lab/b@cora',
+    ]);
+  });
+
+  it('are at most 3, of which `model` is the first and repetitions count once', () => {
+    expect(refusalOf(decide(catalog, { model: 'lab/a', models: ['lab/b', 'lab/c', 'lab/d'] }))).toMatchObject({
+      type: 'invalid_request',
+      param: 'models',
+    });
+    expect(steps(catalog, { model: 'lab/a', models: ['lab/a', 'lab/b', 'lab/c', 'lab/b'] })).toHaveLength(4);
+    expect(steps(catalog, { model: 'lab/a', models: null })).toHaveLength(2);
+    expect(steps(catalog, { model: 'lab/a', models: [] })).toHaveLength(2);
+  });
+
+  it('an unknown one is 404, wherever it stands', () => {
+    expect(refusalOf(decide(catalog, { model: 'lab/a', models: ['lab/none'] }))).toMatchObject({
+      type: 'model_not_found',
+      message: expect.stringContaining('lab/none'),
+    });
+    expect(refused(catalog, { model: 'lab/a', models: ['lab/b', 'lab/off'] })).toBe('model_not_found');
+  });
+
+  it('attempts are bounded over all of them', () => {
+    const request = { model: 'lab/b', models: ['lab/a', 'lab/c'] };
+    expect(attempted(catalog, request)).toEqual(['cora', 'acme', 'bolt']);
+    expect(attempted(catalog, { ...request, provider: { max_attempts: 2 } })).toEqual(['cora', 'acme']);
+  });
+
+  it('one that has no route for this request drops out', () => {
+    const request = { model: 'lab/a', models: ['lab/b'], provider: { only: ['cora', 'dune'] } };
+    expect(steps(catalog, request)).toEqual(['lab/b@cora']);
+  });
+
+  it('where none has a route, the first model’s error is told', () => {
+    const request = { model: 'lab/a', models: ['lab/b'] };
+    const { type, message } = refusalOf(decide(catalog, { ...request, provider: { max_price: { input: 0 } } }));
+    expect(type).toBe('no_provider_route_meets_price');
+    expect(message).toContain('lab/a');
+  });
+
+  it('are no way to step down: weaker routes of a later model stay out unless they are allowed', () => {
+    const down = { model: 'lab/c', models: ['lab/a'] };
+    expect(steps(catalog, down)).toEqual(['lab/c@dune']);
+    expect(steps(catalog, { ...down, provider: { minimum_privacy: 'private' } })).toEqual([
+      'lab/c@dune',
+      'lab/a@acme',
+      'lab/a@bolt',
+    ]);
+    expect(steps(catalog, down, { preferences: { fallback_floor: 'private' } })).toHaveLength(3);
+    expect(steps(catalog, { ...down, provider: { order: ['bolt'] } })).toEqual(['lab/c@dune', 'lab/a@bolt']);
+  });
+
+  it('interface 3.2: a penalty reorders the routes of a model, and drops none of any model', () => {
+    const mixed = aCatalog(
+      aModel('lab/a', [
+        { ...acme, privacy: 'private' },
+        { ...bolt, privacy: 'tee' },
+      ]),
+      aModel('lab/b', [{ ...cora, privacy: 'private' }]),
+    );
+    const request = { model: 'lab/a', models: ['lab/b'], provider: { sort: 'price' } } as const;
+    expect(steps(mixed, request)).toEqual(['lab/a@acme', 'lab/a@bolt', 'lab/b@cora']);
+    expect(steps(mixed, request, { status: penalizing('acme') })).toEqual(['lab/a@bolt', 'lab/a@acme', 'lab/b@cora']);
+  });
+
+  it('name no route twice, even where one model is asked for in two ways', () => {
+    expect(steps(catalog, { model: 'lab/a', models: ['lab/a:floor'] })).toEqual(['lab/a@acme', 'lab/a@bolt']);
+    const auto = steps(catalog, { model: '/auto', models: ['lab/c'] });
+    expect(auto).toEqual(['lab/c@dune']);
+  });
+
+  it('have suffixes of their own', () => {
+    const priced = aCatalog(aModel('lab/a', [acme]), aModel('lab/b', [{ ...bolt, privacy: 'tee' }, cora, acme]));
+    expect(steps(priced, { model: 'lab/a', models: ['lab/b:floor'] })).toEqual([
+      'lab/a@acme',
+      'lab/b@acme',
+      'lab/b@bolt',
+      'lab/b@cora',
+    ]);
+    const contradictory = { model: 'lab/a', models: ['lab/b:floor'], provider: { sort: 'privacy' } } as const;
+    expect(refused(priced, contradictory)).toBe('provider_policy_conflict');
+  });
+});

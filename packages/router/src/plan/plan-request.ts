@@ -1,0 +1,110 @@
+import {
+  autoModelId,
+  type ModelSuffix,
+  type PrivacyClass,
+  type ProviderPolicy,
+  parseModelReference,
+} from '@sotto/wire';
+import type { Model, Route } from '../catalog/catalog.ts';
+import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
+import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
+import { readRequestPolicy } from '../policy/request-policy.ts';
+import { chooseModel } from './choose-model.ts';
+import type { Needs } from './needs.ts';
+import { type ModelPlan, planModel, withinStepDown } from './plan-model.ts';
+import type { PlanningContext } from './planning-context.ts';
+
+/** The part of a request that decides where it may go. */
+export interface RoutingRequest {
+  readonly model: string;
+  /** Further models to fall back to, in order. */
+  readonly models?: readonly string[] | null | undefined;
+  readonly provider?: ProviderPolicy | null | undefined;
+}
+
+/** The ordered routes chosen for one request. */
+export interface Plan {
+  /** Whether `/auto` chose the model. */
+  readonly routing: 'auto' | 'exact';
+  /** Every route the request may be sent to, in order; of these only the first `maxAttempts` are tried. */
+  readonly routes: readonly Route[];
+  readonly maxAttempts: number;
+  readonly policy: MergedPolicy;
+}
+
+/** The routes of a plan that can really be tried. */
+export const attemptsOf = (plan: Plan): readonly Route[] => plan.routes.slice(0, plan.maxAttempts);
+
+/**
+ * Decides where a request may go and in which order. The one function behind tickets, requests and previews.
+ * Refusals come in the order of design 6: model, boundary, floor, providers and capabilities, price, context.
+ */
+export function planRequest(request: RoutingRequest, needs: Needs, context: PlanningContext): Decision<Plan> {
+  const references = modelReferences(request);
+  if (!references.ok) return references;
+  const policyOf = (suffix: ModelSuffix | undefined): Decision<MergedPolicy> => {
+    const own = readRequestPolicy(request.provider, suffix);
+    return own.ok ? accept(mergePolicy(context.preferences, own.value)) : own;
+  };
+  const [first] = references.value;
+  const policy = policyOf(first?.suffix);
+  if (!policy.ok) return policy;
+
+  // By id: one model asked for in two ways, or chosen by `/auto` and named, still has each route once.
+  const routes = new Map<string, Route>();
+  let startsFrom: PrivacyClass | undefined;
+  let refusal: Refusal | undefined;
+  for (const reference of references.value) {
+    const own = policyOf(reference.suffix);
+    if (!own.ok) return own;
+    const planned = planReference(reference.id, own.value, needs, context);
+    if (planned.ok) {
+      startsFrom ??= planned.value.startsFrom;
+      for (const route of planned.value.routes) if (!routes.has(route.id)) routes.set(route.id, route);
+    }
+    // A model nobody knows is the caller's mistake wherever it stands; a model without a route now just drops out.
+    else if (planned.refusal.type === 'model_not_found') return planned;
+    else refusal ??= planned.refusal;
+  }
+  if (startsFrom === undefined) {
+    return refusal === undefined ? refuse('model_not_found', 'No model was named.', 'model') : { ok: false, refusal };
+  }
+  return accept({
+    routing: first?.id === autoModelId ? 'auto' : 'exact',
+    routes: withinStepDown([...routes.values()], startsFrom, policy.value),
+    // An encrypted request is bound to one provider's attested key: nobody else could read it (interface 3.3).
+    maxAttempts: needs.encrypted ? 1 : policy.value.maxAttempts,
+    policy: policy.value,
+  });
+}
+
+function planReference(id: string, policy: MergedPolicy, needs: Needs, context: PlanningContext): Decision<ModelPlan> {
+  if (id === autoModelId) return chooseModel(context, policy, needs);
+  const model = context.catalog.models.get(id);
+  if (model === undefined)
+    return refuse('model_not_found', `The model \`${id}\` does not exist or is not enabled.`, 'model');
+  const mismatch = typeMismatch(model, needs);
+  return mismatch ?? planModel(model, policy, needs, context.status);
+}
+
+const endpoints = {
+  text: '/chat/completions',
+  embedding: '/embeddings',
+  image: '/images/generations',
+  tts: '/audio/speech',
+} as const;
+
+function typeMismatch(model: Model, needs: Needs): ReturnType<typeof refuse> | undefined {
+  if (model.type === needs.modelType) return undefined;
+  const message = `${model.id} is not served here: it is a model of type \`${model.type}\`, for ${endpoints[model.type]}.`;
+  return refuse('invalid_request', message, 'model');
+}
+
+/** `model` and `models` as one list: `model` counts as the first, repetitions count once, at most 3 remain. */
+function modelReferences(request: RoutingRequest): Decision<{ id: string; suffix?: ModelSuffix }[]> {
+  const names = [...new Set([request.model, ...(request.models ?? [])])];
+  if (names.length > 3) {
+    return refuse('invalid_request', '`models` may name at most 3 models, of which `model` is the first.', 'models');
+  }
+  return accept(names.map(parseModelReference));
+}

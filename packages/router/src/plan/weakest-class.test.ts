@@ -1,0 +1,176 @@
+import { comparePrivacy } from '@sotto/wire';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Catalog } from '../catalog/catalog.ts';
+import { initialPreferences, type Preferences } from '../policy/preferences.ts';
+import {
+  aCatalog,
+  accepted,
+  aModel,
+  anyBodies,
+  anyCatalog,
+  anyPreferences,
+  anyRequest,
+  anyStatus,
+  contextOf,
+  measuring,
+  needing,
+  oneModel,
+  penalizing,
+  type RouteSketch,
+  refusalOf,
+  type Surroundings,
+  theModel,
+} from '../testing/fixtures.ts';
+import { planRequest, type RoutingRequest } from './plan-request.ts';
+import { weakestReachableClass } from './weakest-class.ts';
+
+const decideClass = (catalog: Catalog, request: Partial<RoutingRequest> = {}, around: Surroundings = {}) =>
+  weakestReachableClass({ model: theModel, ...request }, needing(around.needs), contextOf(catalog, around));
+const weakest = (...question: Parameters<typeof decideClass>) => accepted(decideClass(...question));
+
+const tee: RouteSketch = { provider: 'encl', privacy: 'tee', input: 1, contextLength: 1000 };
+const priv: RouteSketch = { provider: 'priv', privacy: 'private', input: 2, contextLength: 1000 };
+const anon: RouteSketch = { provider: 'anon', privacy: 'anonymous', input: 3, contextLength: 1000 };
+const able = { tools: true, vision: true, structuredOutput: true };
+const byPrice = { provider: { sort: 'price' } } as const;
+
+describe('weakestReachableClass (interface 2.4)', () => {
+  it('is the class of the strongest tier where nothing permits a step down', () => {
+    expect(weakest(oneModel(tee, priv, anon))).toBe('tee');
+    expect(weakest(oneModel(anon))).toBe('anonymous');
+  });
+
+  it('is the weakest class that a permitted step down reaches', () => {
+    const catalog = oneModel(tee, priv, anon);
+    expect(weakest(catalog, { provider: { minimum_privacy: 'private' } })).toBe('private');
+    expect(weakest(catalog, { provider: { order: ['encl', 'anon'] } })).toBe('anonymous');
+    expect(weakest(catalog, {}, { preferences: { fallback_floor: 'private' } })).toBe('private');
+  });
+
+  it.each(['tools', 'vision', 'structuredOutput'] as const)('counts bodies that need %s', (capability) => {
+    const missing = { ...able, [capability]: false };
+    const catalog = oneModel({ ...tee, capabilities: missing }, { ...anon, capabilities: able });
+    expect(weakest(catalog)).toBe('anonymous');
+    expect(weakest(oneModel({ ...tee, capabilities: able }, { ...anon, capabilities: able }))).toBe('tee');
+  });
+
+  it('counts bodies that ask for JSON under `require_parameters`', () => {
+    const catalog = oneModel(tee, { ...anon, capabilities: { structuredOutput: true } });
+    expect(weakest(catalog, { provider: { require_parameters: true } })).toBe('anonymous');
+  });
+
+  it('counts prompts that only a weaker route holds, where the sort does not go by tier', () => {
+    expect(weakest(oneModel(tee, { ...priv, contextLength: 2000 }), byPrice)).toBe('private');
+    expect(weakest(oneModel(tee, { ...priv, contextLength: 2000 }))).toBe('tee');
+    expect(weakest(oneModel(tee, priv), byPrice)).toBe('tee');
+  });
+
+  it('counts output ceilings that only a weaker route allows', () => {
+    const catalog = (most: number) => oneModel({ ...tee, maxOutputTokens: 100 }, { ...priv, maxOutputTokens: most });
+    expect(weakest(catalog(200), byPrice)).toBe('private');
+    expect(weakest(catalog(100), byPrice)).toBe('tee');
+    expect(weakest(oneModel({ ...tee, maxOutputTokens: 100 }, priv), byPrice)).toBe('private');
+  });
+
+  it('counts prompts so long that a stronger route is above the price ceiling', () => {
+    const dearWhenLong = { ...tee, price: { tiers: [{ abovePromptTokens: 500, input: 9_000_000 }] } };
+    const ceiling = { provider: { max_price: { input: 5 } } };
+    expect(weakest(oneModel(dearWhenLong, priv), ceiling)).toBe('private');
+    expect(weakest(oneModel(dearWhenLong, priv))).toBe('tee');
+  });
+
+  it('counts bodies that are at once long, so that one route is too dear, and ask for much, so that another is too small', () => {
+    const long = { ...tee, contextLength: 4000, price: { tiers: [{ abovePromptTokens: 500, input: 9_000_000 }] } };
+    const brief: RouteSketch = { ...tee, provider: 'brief', contextLength: 4000, maxOutputTokens: 400 };
+    const ceiling = { provider: { sort: 'price', max_price: { input: 5 } } } as const;
+    expect(weakest(oneModel(long, brief, priv), ceiling)).toBe('private');
+    expect(weakest(oneModel(long, { ...brief, maxOutputTokens: 600 }, priv), ceiling)).toBe('tee');
+  });
+
+  it('counts what measurements may say by the time the ticket is used', () => {
+    const catalog = oneModel(tee, priv);
+    const request = { provider: { sort: 'latency' } } as const;
+    const now = measuring({ encl: { ttftMs: 10 }, priv: { ttftMs: 90 } });
+    expect(weakest(catalog, request, { status: now })).toBe('private');
+    expect(weakest(oneModel(tee, { ...priv, input: 1 }), byPrice, { status: now })).toBe('private');
+  });
+
+  it('counts the models that `/auto` may choose by the time the ticket is used', () => {
+    const catalog = aCatalog(aModel('lab/a', [tee]), aModel('lab/b', [priv]), aModel('lab/c', [anon]));
+    expect(weakest(catalog, { model: '/auto' })).toBe('private');
+    const auto: Preferences['auto'] = {
+      ...initialPreferences.auto,
+      tiers: 'Standard',
+      models: { mode: 'only', ids: ['lab/a'] },
+    };
+    expect(weakest(catalog, { model: '/auto' }, { preferences: { auto } })).toBe('tee');
+    auto.models = { mode: 'except', ids: ['lab/b'] };
+    expect(weakest(catalog, { model: '/auto' }, { preferences: { auto } })).toBe('anonymous');
+    expect(weakest(catalog, { model: '/auto', models: ['lab/c'] })).toBe('anonymous');
+  });
+
+  it('counts the models to fall back to, as far as they can be reached', () => {
+    const first = aModel('lab/a', [tee]);
+    const request = { model: 'lab/a', models: ['lab/b'] };
+    expect(weakest(aCatalog(first, aModel('lab/b', [priv])), request)).toBe('tee');
+    const longer = aModel('lab/b', [{ ...priv, contextLength: 2000 }]);
+    expect(weakest(aCatalog(first, longer), request)).toBe('private');
+    const stated = { ...request, provider: { minimum_privacy: 'private' } } as const;
+    expect(weakest(aCatalog(first, aModel('lab/b', [priv])), stated)).toBe('private');
+  });
+
+  it('counts a later model that is reached because the strongest tier of an earlier one is too small', () => {
+    const vision = { vision: true };
+    const first = aModel('lab/a', [tee, { ...priv, capabilities: vision, contextLength: 4000 }]);
+    const second = aModel('lab/b', [{ ...anon, capabilities: vision, contextLength: 4000 }]);
+    expect(weakest(aCatalog(first, second), { model: 'lab/a', models: ['lab/b'] })).toBe('anonymous');
+    expect(weakest(aCatalog(first, second), { model: 'lab/a' })).toBe('private');
+  });
+
+  it('is e2ee for encrypted content', () => {
+    expect(
+      weakest(oneModel(tee, { ...tee, provider: 'sealed', privacy: 'e2ee' }), {}, { needs: { encrypted: true } }),
+    ).toBe('e2ee');
+  });
+
+  it('is refused as the plan of a body without needs is', () => {
+    expect(refusalOf(decideClass(oneModel(anon), { provider: { minimum_privacy: 'tee' } })).type).toBe(
+      'no_provider_route_meets_privacy',
+    );
+    expect(refusalOf(decideClass(oneModel(tee), { model: 'lab/none' })).type).toBe('model_not_found');
+    expect(refusalOf(decideClass(oneModel(tee), { provider: { only: ['a'], ignore: ['a'] } })).type).toBe(
+      'provider_policy_conflict',
+    );
+  });
+
+  it('does not depend on penalties', () => {
+    expect(weakest(oneModel(tee, priv), byPrice, { status: penalizing('encl') })).toBe('tee');
+  });
+});
+
+describe('weakestReachableClass never overstates', () => {
+  it('no route of any plan, for any body and at any time, is weaker', () => {
+    fc.assert(
+      fc.property(
+        ...[anyCatalog, anyPreferences, anyRequest, anyBodies(12), fc.array(anyStatus, { minLength: 2, maxLength: 3 })],
+        (catalog, preferences, request, bodies, times) => {
+          const minting = { ...bodies[0], ...{ promptTokens: 0, maxOutputTokens: undefined, jsonObject: false } };
+          const noBody = needing({ ...minting, tools: false, vision: false, structuredOutput: false });
+          const [status = contextOf(catalog).status, ...later] = times;
+          const promised = weakestReachableClass(request, noBody, { catalog, preferences, status });
+          fc.pre(promised.ok);
+          for (const then of [status, ...later]) {
+            for (const body of [noBody, ...bodies]) {
+              const plan = planRequest(request, body, { catalog, preferences, status: then });
+              for (const route of plan.ok ? plan.value.routes : []) {
+                expect(comparePrivacy(route.privacyClass, accepted(promised))).toBeGreaterThanOrEqual(0);
+              }
+            }
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

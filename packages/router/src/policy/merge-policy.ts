@@ -1,0 +1,64 @@
+import { usdPerMillionToPico } from '@sotto/money';
+import { comparePrivacy, type PrivacyClass, type RequestSort, strongest } from '@sotto/wire';
+import { boundaryClass, type Preferences } from './preferences.ts';
+import type { RequestPolicy } from './request-policy.ts';
+
+export type Sort = RequestSort | 'default';
+
+/** What a request and its workspace together demand of routes. */
+export interface MergedPolicy {
+  readonly order: readonly string[];
+  /** Undefined: every provider that is not ignored. */
+  readonly only: readonly string[] | undefined;
+  readonly ignore: readonly string[];
+  readonly maxAttempts: number;
+  readonly sort: Sort;
+  /** The workspace's boundary: the weakest class any of its requests may use. */
+  readonly boundary: PrivacyClass;
+  /** The weakest class this request may use; never below the boundary. */
+  readonly floor: PrivacyClass;
+  /** True where the floor is `private` only because a sort by price, latency or throughput carries it. */
+  readonly floorCarriedBySort: boolean;
+  /** The `minimum_privacy` that the request states itself: it allows the plan to step down to there. */
+  readonly statedMinimum: PrivacyClass | undefined;
+  /** The workspace's word on how far a fallback may step down; where set, it always caps. */
+  readonly fallbackFloor: PrivacyClass | undefined;
+  /** Ceilings in pico-USD per token. */
+  readonly maxPrice: { readonly input: number; readonly output: number };
+  readonly requireParameters: boolean;
+}
+
+/** Merges a request's policy into its workspace's preferences: the request may only tighten (interface 2.8). */
+export function mergePolicy(preferences: Preferences, request: RequestPolicy): MergedPolicy {
+  const boundary = boundaryClass[preferences.privacy_boundary];
+  const sort = request.suffixSort ?? (request.unset ? preferences.provider_sort : (request.sort ?? 'privacy'));
+  const stated = request.minimum_privacy;
+  const demanded = strongest(boundary, preferences.provider_minimum_privacy, stated);
+  // Interface 3.4: a sort other than by privacy must not drift to anonymous routes unasked.
+  const carriesFloor = (sort === 'price' || sort === 'latency' || sort === 'throughput') && stated === undefined;
+  const floor = carriesFloor ? strongest(demanded, 'private') : demanded;
+  const fallbacks = preferences.provider_allow_fallbacks && request.allow_fallbacks !== false;
+  return {
+    order: request.order ?? [],
+    only: request.only,
+    ignore: [...preferences.provider_ignore, ...(request.ignore ?? [])],
+    maxAttempts: fallbacks ? Math.min(preferences.provider_max_attempts, request.max_attempts ?? 3) : 1,
+    sort,
+    boundary,
+    floor,
+    floorCarriedBySort: comparePrivacy(floor, demanded) > 0,
+    statedMinimum: stated,
+    fallbackFloor: preferences.fallback_floor === null ? undefined : strongest(preferences.fallback_floor, boundary),
+    maxPrice: {
+      input: Math.min(ceiling(preferences.max_price?.input), ceiling(request.max_price?.input)),
+      output: Math.min(ceiling(preferences.max_price?.output), ceiling(request.max_price?.output)),
+    },
+    requireParameters: request.require_parameters === true,
+  };
+}
+
+/** A ceiling finer than our prices can be is rounded down to the next one: never above what was asked. */
+function ceiling(usdPerMillion: number | undefined): number {
+  if (usdPerMillion === undefined) return Number.POSITIVE_INFINITY;
+  return usdPerMillionToPico(usdPerMillion) ?? Math.floor(usdPerMillion * 1e6);
+}

@@ -1,0 +1,50 @@
+import { providerPolicySchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { initialPreferences, preferencesSchema } from './preferences.ts';
+
+describe('preferencesSchema', () => {
+  it('interface 2.8: takes what a workspace starts with', () => {
+    expect(preferencesSchema.parse(initialPreferences)).toEqual(initialPreferences);
+    expect(initialPreferences).toMatchObject({
+      provider_allow_fallbacks: true,
+      provider_max_attempts: 3,
+      provider_minimum_privacy: 'anonymous',
+      provider_ignore: [],
+      privacy_boundary: 'Standard',
+      fallback_floor: null,
+      auto: { tiers: 'Private', models: { mode: 'all' } },
+      max_price: null,
+    });
+  });
+
+  it('interface 2.2 rule 5: `default` is a sort of workspaces only', () => {
+    for (const sort of ['default', 'privacy', 'price', 'latency', 'throughput']) {
+      expect(preferencesSchema.safeParse({ ...initialPreferences, provider_sort: sort }).success).toBe(true);
+      expect(providerPolicySchema.safeParse({ sort }).success).toBe(sort !== 'default');
+    }
+  });
+
+  it.each([
+    { provider_max_attempts: 0 },
+    { provider_max_attempts: 4 },
+    { provider_max_attempts: 1.5 },
+    { provider_sort: 'best' },
+    { provider_ignore: ['Acme'] },
+    { provider_ignore: Array(201).fill('acme') },
+    { provider_minimum_privacy: 'Private' },
+    { privacy_boundary: 'private' },
+    { fallback_floor: 'Private' },
+    { max_price: { input: -1 } },
+    { max_price: { image: 1 } },
+    { auto: { ...initialPreferences.auto, strategy: 'random' } },
+    { provider_order: ['acme'] },
+  ])('refuses %j', (change) => {
+    expect(preferencesSchema.safeParse({ ...initialPreferences, ...change }).success).toBe(false);
+  });
+
+  it('leaves nothing to a default: a stored object says everything', () => {
+    for (const name of Object.keys(initialPreferences)) {
+      expect(preferencesSchema.safeParse({ ...initialPreferences, [name]: undefined }).success).toBe(false);
+    }
+  });
+});

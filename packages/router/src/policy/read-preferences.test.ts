@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { initialPreferences, type Preferences } from './preferences.ts';
+import { readPreferences } from './read-preferences.ts';
+
+const kept: Preferences = {
+  ...initialPreferences,
+  provider_ignore: ['acme'],
+  provider_max_attempts: 2,
+  privacy_boundary: 'Private',
+  fallback_floor: 'private',
+  max_price: { input: 1 },
+};
+
+describe('preferences that are put (interface 2.8)', () => {
+  it('replace all of the five fields, and keep what stands beside them', () => {
+    expect(readPreferences({ provider_sort: 'price' }, kept)).toEqual({
+      ok: true,
+      value: {
+        ...initialPreferences,
+        provider_sort: 'price',
+        privacy_boundary: 'Private',
+        fallback_floor: 'private',
+        max_price: { input: 1 },
+      },
+    });
+  });
+
+  it('replace what stands beside them where they name it', () => {
+    const read = readPreferences({ max_price: null, fallback_floor: null, privacy_boundary: 'Standard' }, kept);
+    expect(read).toMatchObject({ ok: true, value: { max_price: null, fallback_floor: null } });
+  });
+
+  it.each([
+    [{ provider_sort: 'cheapest' }, 'provider_sort'],
+    [{ provider_max_attempts: 4 }, 'provider_max_attempts'],
+    [{ provider_ignore: ['No Provider'] }, 'provider_ignore.0'],
+    [{ provider_minimum_privacy: 'secret' }, 'provider_minimum_privacy'],
+    [{ auto: { strategy: 'balanced' } }, 'auto.tiers'],
+    [{ privacy_boundary: 'Low' }, 'privacy_boundary'],
+  ])('are refused where a field is malformed: %j', (sent, param) => {
+    expect(() => readPreferences(sent)).toThrow(expect.objectContaining({ type: 'invalid_request', param }));
+  });
+
+  it('are refused where nobody knows a field', () => {
+    expect(() => readPreferences({ provider_quantizations: [] })).toThrow(/Unknown field `provider_quantizations`/);
+  });
+
+  it('cannot let a fallback, or /auto, go below the boundary', () => {
+    expect(readPreferences({ privacy_boundary: 'Private', fallback_floor: 'anonymous' })).toMatchObject({
+      refusal: { type: 'invalid_request', param: 'fallback_floor' },
+    });
+    const auto = { ...initialPreferences.auto, tiers: 'Standard' };
+    expect(readPreferences({ privacy_boundary: 'Private', auto })).toMatchObject({ refusal: { param: 'auto.tiers' } });
+  });
+
+  it('raise with the boundary what was below it and is not named', () => {
+    expect(readPreferences({ privacy_boundary: 'Maximum' }, kept)).toMatchObject({
+      ok: true,
+      value: { fallback_floor: 'tee', auto: { tiers: 'Maximum' } },
+    });
+  });
+});

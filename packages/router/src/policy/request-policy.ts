@@ -1,0 +1,82 @@
+import type { ModelSuffix, ProviderPolicy, ProviderPolicyObject, RequestSort } from '@sotto/wire';
+import { matchesProvider } from '../catalog/provider-id.ts';
+import { accept, type Decision, refuse } from './refusal.ts';
+
+/** A request's own demands, in one form for every way to write them. */
+export interface RequestPolicy extends ProviderPolicyObject {
+  /** True where the request sent no provider settings: the workspace's sort applies. */
+  readonly unset: boolean;
+  /** The sort that `:nitro` or `:floor` asks for. */
+  readonly suffixSort?: RequestSort;
+}
+
+const suffixSorts = { nitro: 'throughput', floor: 'price' } as const;
+
+/**
+ * Brings the request field `provider` into one form and refuses a policy that contradicts itself (interface 2.2).
+ * A pin `X` is `{only: [X], allow_fallbacks: false}`; absent and `{}` are the same.
+ */
+export function readRequestPolicy(
+  provider: ProviderPolicy | null | undefined,
+  suffix?: ModelSuffix,
+): Decision<RequestPolicy> {
+  const policy = asObject(provider);
+  const conflict = findConflict(policy);
+  if (conflict !== undefined) return conflict;
+  const suffixSort = suffix === undefined ? undefined : suffixSorts[suffix];
+  if (suffixSort !== undefined && policy.sort !== undefined && policy.sort !== suffixSort) {
+    const message = `The suffix \`:${suffix}\` sorts by ${suffixSort}, but \`provider.sort\` is \`${policy.sort}\`.`;
+    return refuse('provider_policy_conflict', message, 'provider.sort');
+  }
+  return accept({ ...policy, unset: isUnset(policy), ...(suffixSort === undefined ? {} : { suffixSort }) });
+}
+
+/**
+ * A policy as text, equal only for two policies that demand the same: what a ticket binds.
+ * The order of `only` and `ignore` carries no meaning; that of `order` does.
+ */
+export function canonicalPolicy(provider: ProviderPolicy | null | undefined): string {
+  const policy = asObject(provider);
+  const unordered = (ids: readonly string[] | undefined): string[] | undefined =>
+    ids === undefined || ids.length === 0 ? undefined : [...new Set(ids)].sort();
+  return JSON.stringify([
+    // `{order: []}` demands nothing, yet it sorts by privacy; `{}` sorts as the workspace does.
+    isUnset(policy),
+    policy.order === undefined || policy.order.length === 0 ? null : policy.order,
+    unordered(policy.only) ?? null,
+    unordered(policy.ignore) ?? null,
+    policy.allow_fallbacks ?? null,
+    policy.sort ?? null,
+    policy.minimum_privacy ?? null,
+    policy.max_price === undefined ? null : [policy.max_price.input ?? null, policy.max_price.output ?? null],
+    policy.require_parameters ?? null,
+    policy.max_attempts ?? null,
+  ]);
+}
+
+const asObject = (provider: ProviderPolicy | null | undefined): ProviderPolicyObject =>
+  typeof provider === 'string' ? { only: [provider], allow_fallbacks: false } : (provider ?? {});
+
+const isUnset = (policy: ProviderPolicyObject): boolean => Object.values(policy).every((value) => value === undefined);
+
+function findConflict(policy: ProviderPolicyObject): ReturnType<typeof refuse> | undefined {
+  const { only, ignore = [], order = [] } = policy;
+  const ignored = (id: string): string | undefined => ignore.find((entry) => matchesProvider(entry, id));
+  for (const id of only ?? []) {
+    if (ignored(id) !== undefined) {
+      const message = `Provider \`${id}\` is in \`only\` and removed by \`ignore\`. Take it out of one of them.`;
+      return refuse('provider_policy_conflict', message, 'provider.ignore');
+    }
+  }
+  for (const id of order) {
+    if (ignored(id) !== undefined) {
+      const message = `Provider \`${id}\` is in \`order\` and removed by \`ignore\`. Take it out of one of them.`;
+      return refuse('provider_policy_conflict', message, 'provider.order');
+    }
+    if (only !== undefined && !only.some((entry) => matchesProvider(entry, id) || matchesProvider(id, entry))) {
+      const message = `Provider \`${id}\` is in \`order\` but not in \`only\`. Add it to \`only\`, or take it out.`;
+      return refuse('provider_policy_conflict', message, 'provider.order');
+    }
+  }
+  return undefined;
+}

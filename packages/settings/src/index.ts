@@ -1,0 +1,3 @@
+export type { TrustProxy } from './kinds.ts';
+export * as setting from './kinds.ts';
+export { type Environment, readSettings, type Settings } from './read-settings.ts';

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+
+/** One kind of setting a function or schema; each error says, after "it", what the setting takes. */
+
+export const port = (fallback: number) => {
+  const error = 'takes a port number from 0 to 65535';
+  return z.coerce.number({ error }).pipe(z.int({ error }).min(0, { error }).max(65_535, { error })).default(fallback);
+};
+
+/** A port for what may be left out: `off`, as is the default. */
+export const portOrOff = z
+  .string()
+  .default('off')
+  .transform((text, context) => {
+    if (text === 'off') return undefined;
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number <= 65_535) return number;
+    context.addIssue({ code: 'custom', message: 'takes `off` or a port number from 0 to 65535' });
+    return z.NEVER;
+  });
+
+/** A whole number above 0, at most `max`; `what` completes "takes". */
+export const count = (what: string, max = Number.MAX_SAFE_INTEGER) => {
+  const error = `takes ${what}`;
+  return z.coerce.number({ error }).pipe(z.int({ error }).min(1, { error }).max(max, { error }));
+};
+
+const keyPattern = /^[A-Za-z0-9+/_-]{43}=?$|^[0-9a-fA-F]{64}$/;
+const keyError = 'takes 32 bytes as base64 or as 64 hex characters';
+
+/** A 32-byte key as text. */
+export const keyText = z.string({ error: keyError }).regex(keyPattern, { error: keyError });
+
+/** The bytes of a key that `keyText` accepted. */
+export const keyBytes = (text: string): Buffer => Buffer.from(text, text.length === 64 ? 'hex' : 'base64');
+
+export const sessionSecret = z
+  .string({ error: 'takes at least 32 characters' })
+  .min(32, { error: 'takes at least 32 characters' });
+
+const postgresError = 'takes a URL such as postgresql://user@host:5432/name';
+export const postgresUrl = z.string({ error: postgresError }).regex(/^postgres(ql)?:\/\//, { error: postgresError });
+
+const redisError = 'takes a URL such as redis://host:6379';
+export const redisUrl = z.string({ error: redisError }).regex(/^rediss?:\/\//, { error: redisError });
+
+export const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
+  error: 'takes an origin such as https://api.example.com, without a path',
+});
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export const logLevel = z.enum(logLevels, { error: `takes ${logLevels.slice(0, -1).join(', ')} or silent` });
+
+export const file = z.string().min(1);
+
+export type TrustProxy = false | string | ((address: string, hop: number) => boolean);
+
+/** Which proxies' forwarded headers are believed: `off`, how many of them, or their addresses. */
+export const trustProxy = z
+  .string()
+  .default('off')
+  .transform((text): TrustProxy => {
+    if (text === 'off') return false;
+    const hops = /^\d{1,2}$/.test(text) ? Number(text) : undefined;
+    return hops === undefined ? text : (_address, hop) => hop < hops;
+  });
+
+/** Names and addresses of this machine alone. */
+export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
+
+export const isLoopback = (host: string): boolean => loopbackHosts.some((known) => known === host);

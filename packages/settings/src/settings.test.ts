@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import * as setting from './kinds.ts';
+import { readSettings } from './read-settings.ts';
+
+const schema = z.object({
+  PORT: setting.port(4000),
+  REDIS_URL: setting.redisUrl.optional(),
+  SEALING_KEY: setting.keyText.optional(),
+  TTL: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
+  TRUST_PROXY: setting.trustProxy,
+});
+const message = (environment: Record<string, string>): string | undefined => {
+  const read = readSettings(schema, environment);
+  return read.ok ? undefined : read.message;
+};
+
+describe('readSettings', () => {
+  it('takes defaults for what is absent or empty', () => {
+    const read = readSettings(schema, { PORT: '', TTL: '60' });
+    expect(read).toMatchObject({ ok: true, settings: { PORT: 4000, TTL: 60, TRUST_PROXY: false } });
+  });
+
+  it.each([
+    [{ PORT: 'http' }, 'PORT is `http`: it takes a port number from 0 to 65535'],
+    [{ PORT: '70000' }, 'PORT is `70000`: it takes a port number from 0 to 65535'],
+    [{ TTL: '0' }, 'TTL is `0`: it takes a number of seconds from 1 to 3600'],
+    [{ TTL: '1.5' }, 'TTL is `1.5`: it takes a number of seconds from 1 to 3600'],
+  ])('says what %j takes', (environment, line) => {
+    expect(message(environment)).toBe(line);
+  });
+
+  it('never repeats a secret or a URL, which may carry a password', () => {
+    expect(message({ SEALING_KEY: 'hunter2' })).toBe(
+      'SEALING_KEY has a value that cannot be used: it takes 32 bytes as base64 or as 64 hex characters',
+    );
+    expect(message({ REDIS_URL: 'http://user:hunter2@host' })).not.toContain('hunter2');
+  });
+
+  it('names what is not set', () => {
+    const read = readSettings(z.object({ DATABASE_URL: setting.postgresUrl }), {});
+    expect(read).toEqual({
+      ok: false,
+      message: 'DATABASE_URL is not set: it takes a URL such as postgresql://user@host:5432/name',
+    });
+  });
+
+  it('reads trusted proxies as addresses or as a distance', () => {
+    const trust = (text: string) => {
+      const read = readSettings(schema, { TRUST_PROXY: text });
+      return read.ok ? read.settings.TRUST_PROXY : undefined;
+    };
+    expect(trust('10.0.0.0/8')).toBe('10.0.0.0/8');
+    const twoHops = trust('2');
+    expect(typeof twoHops === 'function' && [0, 1, 2].map((hop) => twoHops('x', hop))).toEqual([true, true, false]);
+  });
+});

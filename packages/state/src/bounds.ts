@@ -1,0 +1,61 @@
+import { maxNusd, type Nusd } from '@sotto/money';
+import type { BookedCharges, KeyProjection, MintRequest, RedeemRequest, SettleRequest, WalletFunds } from './ports.ts';
+
+/**
+ * The bounds of what a driver takes. Scripts compute in doubles and write what they are given into the books: a
+ * negative charge would make money, a NaN would lift a limit. Each throws a `RangeError` that names the field.
+ */
+export function assertRedeem({ amountNusd, estimatedTokens, generation }: RedeemRequest): void {
+  assertAmount('amountNusd', amountNusd);
+  assertCount('estimatedTokens', estimatedTokens);
+  assertCount('generation', generation);
+}
+
+export function assertSettle({ chargeNusd }: SettleRequest): void {
+  assertAmount('chargeNusd', chargeNusd);
+}
+
+/**
+ * A token count as a settlement may carry it: what is no count is the most that there can be. Providers report it and
+ * only the rate limit reads it, so that a charge is never refused for it.
+ */
+export const boundedTokens = (count: number): number =>
+  Number.isSafeInteger(count) && count >= 0 ? count : Number.MAX_SAFE_INTEGER;
+
+export function assertWallet({ balanceNusd, version }: WalletFunds): void {
+  assertFunds('balanceNusd', balanceNusd);
+  assertCount('version', version);
+}
+
+export function assertKey(key: KeyProjection): void {
+  assertFunds('limitFundsNusd', key.limitFundsNusd ?? 0n);
+  assertCount('generation', key.generation);
+  assertCount('fundsVersion', key.fundsVersion);
+  assertCount('limitRequests', key.limitRequests);
+  assertCount('limitTokens', key.limitTokens);
+}
+
+export function assertMint({ ttlMs }: MintRequest): void {
+  assertCount('ttlMs', ttlMs);
+}
+
+export function assertBooked({ wallet, keys }: BookedCharges): void {
+  assertWallet(wallet);
+  for (const { limitFundsNusd, version } of keys) {
+    assertFunds('limitFundsNusd', limitFundsNusd ?? 0n);
+    assertCount('version', version);
+  }
+}
+
+function assertAmount(field: string, nusd: Nusd): void {
+  if (nusd < 0n || nusd > maxNusd) throw new RangeError(`${field} is out of bounds`);
+}
+
+/** What the ledger says is there: less than nothing where a late charge found the wallet spent. */
+function assertFunds(field: string, nusd: Nusd): void {
+  if (nusd < -maxNusd || nusd > maxNusd) throw new RangeError(`${field} is out of bounds`);
+}
+
+function assertCount(field: string, count: number): void {
+  if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`${field} is out of bounds`);
+}

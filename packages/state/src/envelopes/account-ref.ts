@@ -1,0 +1,26 @@
+import { seal, unseal } from './sealed.ts';
+
+/** Whom a request belongs to. Known to control only. */
+export interface AccountRef {
+  readonly accountId: string;
+  readonly workspaceId: string;
+  readonly keyId: string;
+}
+
+const purpose = 'sotto account ref v1';
+const order = ['accountId', 'workspaceId', 'keyId'] as const;
+
+/** Seals whom a request belongs to, for control alone: always of one length, and fresh each time. Ids are UUIDs. */
+export function sealAccountRef(key: Buffer, ref: AccountRef): string {
+  const ids = order.map((name) => Buffer.from(ref[name].replaceAll('-', ''), 'hex'));
+  return seal(key, Buffer.concat(ids), purpose).toString('base64url');
+}
+
+/** Opens a reference; undefined where it was not sealed under this key. */
+export function openAccountRef(key: Buffer, text: string): AccountRef | undefined {
+  const body = unseal(key, Buffer.from(text, 'base64url'), purpose);
+  if (body?.length !== 48) return undefined;
+  const uuid = (at: number): string =>
+    body.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return { accountId: uuid(0), workspaceId: uuid(16), keyId: uuid(32) };
+}

@@ -1,0 +1,24 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const nonceLength = 12;
+const tagLength = 16;
+
+/** Encrypts and authenticates with AES-256-GCM: nonce, ciphertext, tag. A fresh nonce each time. */
+export function seal(key: Buffer, plaintext: Buffer, purpose: string): Buffer {
+  const nonce = randomBytes(nonceLength);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose));
+  return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Opens what `seal` made under the same key and purpose; undefined for anything else. */
+export function unseal(key: Buffer, sealed: Buffer, purpose: string): Buffer | undefined {
+  if (sealed.length < nonceLength + tagLength) return undefined;
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceLength))
+      .setAAD(Buffer.from(purpose))
+      .setAuthTag(sealed.subarray(sealed.length - tagLength));
+    return Buffer.concat([decipher.update(sealed.subarray(nonceLength, sealed.length - tagLength)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
+export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
+export { type Declaration, signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
+export { type Settlement, settlementSchema, signSettlement, verifySettlement } from './envelopes/settlement.ts';
+export { bindingsOf, openTicket, sealTicket, type TicketBindings, type TicketEnvelope } from './envelopes/ticket.ts';
+export { EpochKeeper, type EpochKeeperDependencies, type EpochLedger } from './epochs/epoch-keeper.ts';
+export { HoldBook, type HoldBookDependencies, type HoldOrder } from './membership/hold-book.ts';
+export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
+export { type Caller, Membership } from './membership/membership.ts';
+export { createMemoryState, type MemoryStateOptions, MemoryStore } from './memory/memory-state.ts';
+export { emptyShard, type ShardData, ShardState } from './memory/shard-state.ts';
+export type {
+  AdmissionPort,
+  AuditedFunds,
+  BookedCharges,
+  CatalogPort,
+  Declared,
+  EpochPort,
+  HealthPort,
+  JoinReply,
+  KeyProjection,
+  MembershipPort,
+  MintReply,
+  MintRequest,
+  ProjectionPort,
+  RateStatus,
+  ReadinessPort,
+  RedeemReply,
+  RedeemRequest,
+  RestoredAmount,
+  RestoredCharge,
+  Right,
+  SealedDeclaration,
+  SettleRequest,
+  ShardMembers,
+  State,
+  StreamPlace,
+  VersionedKey,
+  WalletFunds,
+} from './ports.ts';
+export {
+  type CatalogSnapshot,
+  catalogSnapshotSchema,
+  type KeyRecord,
+  keyRecordSchema,
+  type SettlementEntry,
+} from './records.ts';
+export { readRedisUrl } from './redis/connection.ts';
+export { createRedisState, type RedisStateOptions } from './redis/redis-state.ts';
+export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
+export { forEachReachable, StateUnavailableError } from './unavailable.ts';

@@ -1,0 +1,230 @@
+import type { Nusd } from '@sotto/money';
+import { signDeclaration } from '../envelopes/declaration.ts';
+import type {
+  AdmissionPort,
+  MembershipPort,
+  RedeemReply,
+  RedeemRequest,
+  SealedDeclaration,
+  SettleRequest,
+  StreamPlace,
+} from '../ports.ts';
+import { StateUnavailableError } from '../unavailable.ts';
+import type { Caller } from './membership.ts';
+
+/** A redeem, and whose it will be. */
+export interface HoldOrder extends RedeemRequest {
+  readonly accountRef: string;
+}
+
+interface Hold {
+  readonly shard: number;
+  readonly holdId: string;
+  readonly amountNusd: Nusd;
+  readonly accountRef: string;
+  /** The incarnation and epoch that it was placed or declared in. */
+  readonly caller: Caller;
+}
+interface Doubtful {
+  readonly shard: number;
+  readonly holdId: string;
+  readonly caller: Caller;
+}
+interface Pending {
+  readonly request: SettleRequest;
+  /** Where it stands in the shard's stream; undefined while it was not accepted. */
+  accepted: StreamPlace | undefined;
+  /** When it is to be sent again. */
+  resendAt: number;
+  attempts: number;
+}
+
+export interface HoldBookDependencies {
+  readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'watermark' | 'readHolds'> & MembershipPort;
+  readonly macKey: Buffer;
+  readonly now: () => number;
+  readonly onDelayed: (pending: number) => void;
+}
+
+/** An accepted settlement that the ledger does not acknowledge within this time is sent again. */
+const acknowledgeMs = 15_000;
+const longestAcknowledgeMs = 600_000;
+const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);
+
+/**
+ * A broker's own record of money: holds that are open, redeems whose fate is unknown, and settlements that the ledger
+ * has not acknowledged. Each is seen through: a redeem in doubt is cancelled, a settlement sent until it is booked, and
+ * when a shard has lost something all of it is declared again. The ledger books each hold once, so sending too often is
+ * harmless and sending too seldom is not.
+ */
+export class HoldBook {
+  readonly #deps: HoldBookDependencies;
+  /** Redeems that are under way. */
+  readonly #asked = new Set<string>();
+  readonly #open = new Map<string, Hold>();
+  readonly #doubtful = new Map<string, Doubtful>();
+  readonly #pending = new Map<string, Pending>();
+  /** Holds that the state had in our name at the last look, and that we know nothing of. */
+  #strays = new Set<string>();
+
+  constructor(deps: HoldBookDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Settlements that the ledger has not acknowledged. */
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** How many settlements the state has not accepted yet. */
+  get unsent(): number {
+    let count = 0;
+    for (const pending of this.#pending.values()) if (pending.accepted === undefined) count += 1;
+    return count;
+  }
+
+  /**
+   * Takes the right and places the hold. Throws `StateUnavailableError` where it may not have been: then it is undone,
+   * even if it is carried out later.
+   */
+  async redeem({ accountRef, ...request }: HoldOrder): Promise<RedeemReply> {
+    const { state } = this.#deps;
+    const { shard, holdId, amountNusd } = request;
+    const caller = state.membership.caller(shard);
+    this.#asked.add(holdId);
+    try {
+      const reply = await state.redeem(request);
+      if (reply.result === 'admitted') this.#open.set(holdId, { shard, holdId, amountNusd, accountRef, caller });
+      return reply;
+    } catch (error) {
+      if (error instanceof StateUnavailableError && error.attempted) {
+        const doubtful = { shard, holdId, caller };
+        this.#doubtful.set(holdId, doubtful);
+        void this.#undo(doubtful);
+      }
+      throw error;
+    } finally {
+      this.#asked.delete(holdId);
+    }
+  }
+
+  /** Takes a settlement over; resolves once the state has accepted it, which may be never. */
+  settle(request: SettleRequest): Promise<void> {
+    const pending: Pending = { request, accepted: undefined, resendAt: Number.POSITIVE_INFINITY, attempts: 0 };
+    this.#pending.set(request.holdId, pending);
+    return this.#send(pending);
+  }
+
+  /** Sends again what is due and forgets what is acknowledged. Called every second. */
+  async tend(): Promise<void> {
+    await Promise.all([...this.#doubtful.values()].map((doubtful) => this.#undo(doubtful)));
+    if (this.#pending.size === 0) return;
+    await this.#forgetAcknowledged();
+    const now = this.#deps.now();
+    const due = [...this.#pending.values()].filter((pending) => pending.resendAt <= now);
+    if (due.length > 0) this.#deps.onDelayed(due.length);
+    await Promise.all(due.map((pending) => this.#send(pending).catch(() => {})));
+  }
+
+  /**
+   * Looks for holds in our name that we know nothing of, and cancels those that it finds twice: between the two looks
+   * every redeem has come to its end. None should ever be found; one that is would never be released, for our lease
+   * goes on. Called every minute for one shard after the other.
+   */
+  async reconcile(shard: number): Promise<number> {
+    const { state } = this.#deps;
+    const { client } = state.membership.caller(shard);
+    const strays = (await state.readHolds(shard, client)).filter(
+      (id) => !this.#open.has(id) && !this.#doubtful.has(id) && !this.#asked.has(id),
+    );
+    const again = strays.filter((id) => this.#strays.has(`${shard} ${id}`));
+    this.#strays = new Set([
+      ...[...this.#strays].filter((stray) => !stray.startsWith(`${shard} `)),
+      ...strays.map((id) => `${shard} ${id}`),
+    ]);
+    for (const holdId of again) await state.cancel(shard, holdId);
+    return again.length;
+  }
+
+  /** Sends everything that was not accepted yet, whatever its time; resolves to how many remain. */
+  async flush(): Promise<number> {
+    const unsent = [...this.#pending.values()].filter((pending) => pending.accepted === undefined);
+    await Promise.all(unsent.map((pending) => this.#send(pending).catch(() => {})));
+    return this.unsent;
+  }
+
+  /**
+   * What is held in a shard, for its new epoch: the holds of this incarnation that no settlement has ended, and the
+   * charges that were accepted but may have been lost. Undefined: nothing.
+   */
+  declarationOf(shard: number): SealedDeclaration | undefined {
+    const { state, macKey } = this.#deps;
+    const { client, epoch } = state.membership.caller(shard);
+    const holds = [...this.#open.values()]
+      .filter((hold) => hold.shard === shard && hold.caller.client === client)
+      .map(({ holdId, amountNusd, accountRef }) => ({ id: holdId, nusd: amountNusd.toString(), accountRef }));
+    const charges = [...this.#pending.values()].flatMap(({ request, accepted }) =>
+      accepted === undefined || request.shard !== shard || request.chargeNusd === 0n || request.entry === undefined
+        ? []
+        : [request.entry],
+    );
+    if (holds.length === 0 && charges.length === 0) return undefined;
+    return signDeclaration(macKey, { v: 1, client, shard, epoch, holds, charges });
+  }
+
+  /** A redeem is carried out in its own epoch and incarnation or never: beyond them nothing is left to undo. */
+  async #undo({ shard, holdId, caller }: Doubtful): Promise<void> {
+    const { state } = this.#deps;
+    if (!state.membership.isCurrent(shard, caller)) {
+      this.#doubtful.delete(holdId);
+      return;
+    }
+    await state.cancel(shard, holdId).then(
+      () => this.#doubtful.delete(holdId),
+      () => {},
+    );
+  }
+
+  async #send(pending: Pending): Promise<void> {
+    const { holdId } = pending.request;
+    pending.attempts += 1;
+    try {
+      const place = await this.#deps.state.settle(pending.request);
+      this.#open.delete(holdId);
+      if (place === undefined) this.#pending.delete(holdId);
+      pending.accepted = place;
+      // Ever more seldom: while the ledger is away for long, what waits must not pile up in the stream over and over.
+      const waitMs = Math.min(acknowledgeMs * 2 ** (pending.attempts - 1), longestAcknowledgeMs);
+      pending.resendAt = this.#deps.now() + waitMs;
+    } catch (error) {
+      pending.resendAt = this.#deps.now() + retryMs(pending.attempts);
+      throw error;
+    }
+  }
+
+  async #forgetAcknowledged(): Promise<void> {
+    const shards = new Set<number>();
+    for (const { accepted, request } of this.#pending.values()) if (accepted !== undefined) shards.add(request.shard);
+    for (const shard of shards) {
+      const watermark = await this.#deps.state.watermark(shard).catch(() => undefined);
+      if (watermark === undefined) continue;
+      for (const [holdId, pending] of this.#pending) {
+        const { accepted, request } = pending;
+        if (request.shard !== shard || accepted === undefined) continue;
+        if (accepted.epoch === watermark.epoch) {
+          if (isAtOrBelow(accepted.streamId, watermark.streamId)) this.#pending.delete(holdId);
+        } else {
+          // The shard has lost something since: a watermark beyond this entry says nothing about it.
+          pending.resendAt = this.#deps.now();
+        }
+      }
+    }
+  }
+}
+
+/** Compares stream ids `ms-seq`. */
+function isAtOrBelow(id: string, mark: string): boolean {
+  const [ms = 0, seq = 0] = id.split('-').map(Number);
+  const [markMs = 0, markSeq = 0] = mark.split('-').map(Number);
+  return ms < markMs || (ms === markMs && seq <= markSeq);
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { readRedisUrl } from './connection.ts';
+
+test('reads host, port, database, credentials and TLS', () => {
+  expect(readRedisUrl('redis://localhost')).toEqual({
+    nodes: [{ host: 'localhost', port: 6379 }],
+    cluster: false,
+    auth: {},
+  });
+  expect(readRedisUrl('rediss://user:p%40ss@[::1]:7000/3')).toEqual({
+    nodes: [{ host: '::1', port: 7000 }],
+    cluster: false,
+    auth: { username: 'user', password: 'p@ss', db: 3, tls: {} },
+  });
+});
+
+test('several hosts, or ?cluster=1, are a cluster', () => {
+  const nodes = [
+    { host: 'a', port: 6379 },
+    { host: 'b', port: 7000 },
+    { host: 'c', port: 6379 },
+  ];
+  expect(readRedisUrl('redis://:secret@a,b:7000,redis://c')).toEqual({
+    nodes,
+    cluster: true,
+    auth: { password: 'secret' },
+  });
+  expect(readRedisUrl('redis://a?cluster=1')).toMatchObject({ nodes: [nodes[0]], cluster: true });
+});
+
+test.each([
+  'secret',
+  'http://:secret@host',
+  'redis://:secret@host:port',
+  'redis://:secret@host/name',
+  'redis://:secret@host/-1',
+  'redis://:secret@a,b:secret',
+  'redis://:secret@a,',
+  'redis://:secret%zz@host',
+  'redis://:secret@',
+])('refuses %s and quotes nothing of it', (url) => {
+  const refusal = refusalOf(url);
+  expect(refusal).toBeInstanceOf(TypeError);
+  expect(JSON.stringify({ ...Object(refusal), message: Object(refusal).message })).not.toContain('secret');
+});
+
+function refusalOf(url: string): unknown {
+  try {
+    return readRedisUrl(url);
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Penalty } from '@sotto/router';
+import { z } from 'zod';
+import type { HealthPort } from '../ports.ts';
+import { StateUnavailableError } from '../unavailable.ts';
+import { readJson } from './read-json.ts';
+import type { ScriptRunner } from './script-runner.ts';
+
+const penaltiesKey = 'sotto:penalties';
+const measurementsKey = (hour: number): string => `sotto:measurements:${hour}`;
+/** A day, and the hour that is being written. */
+const measurementsTtlS = 26 * 3600;
+
+const penaltySchema = z.object({
+  kind: z.enum([
+    'rate_limited',
+    'server_error',
+    'timeout',
+    'network_failure',
+    'malformed_answer',
+    'model_unavailable',
+    'authentication_failed',
+    'quota_exhausted',
+    'invalid_request',
+    'unprocessable',
+    'other_client_error',
+    'content_refused',
+  ]),
+  strikes: z.int(),
+  lastStrikeAt: z.number(),
+  expiresAt: z.number(),
+});
+
+type PenaltyStep = (current: Penalty | undefined) => Penalty;
+
+/** How often another process may get ahead of an update before it fails. */
+const maxTries = 10;
+
+export function redisHealth(runner: ScriptRunner): HealthPort {
+  const update = async (key: string, steps: readonly PenaltyStep[]): Promise<void> => {
+    let current = (await runner.plain((redis) => redis.hget(penaltiesKey, key))) ?? '';
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const replacement = steps.reduce<Penalty | undefined>(
+        (penalty, step) => step(penalty),
+        readJson(current, penaltySchema),
+      );
+      const reply = await runner.run('replaceField', penaltiesKey, [key, current, JSON.stringify(replacement)]);
+      if (reply === 1) return;
+      current = String(reply);
+    }
+    throw new StateUnavailableError('penalty contended');
+  };
+  // A provider that goes down fails all its requests in the same moment: what comes while an update of the same key
+  // is under way waits and goes as one, or they would spend their tries on each other.
+  const underway = new Map<string, Promise<void>>();
+  const waiting = new Map<string, { readonly steps: PenaltyStep[]; readonly done: Promise<void> }>();
+  const start = (key: string, steps: readonly PenaltyStep[]): Promise<void> => {
+    waiting.delete(key);
+    const done = update(key, steps).finally(() => {
+      if (underway.get(key) === done) underway.delete(key);
+    });
+    underway.set(key, done);
+    return done;
+  };
+
+  return {
+    async readPenalties() {
+      const fields = await runner.plain((redis) => redis.hgetall(penaltiesKey));
+      const penalties = new Map<string, Penalty>();
+      for (const [key, text] of Object.entries(fields)) {
+        const penalty = readJson(text, penaltySchema);
+        if (penalty !== undefined) penalties.set(key, penalty);
+      }
+      return penalties;
+    },
+
+    updatePenalty(key, next) {
+      const batch = waiting.get(key);
+      if (batch !== undefined) {
+        batch.steps.push(next);
+        return batch.done;
+      }
+      const ahead = underway.get(key);
+      if (ahead === undefined) return start(key, [next]);
+      const steps = [next];
+      const go = (): Promise<void> => start(key, steps);
+      const done = ahead.then(go, go);
+      waiting.set(key, { steps, done });
+      return done;
+    },
+
+    async addMeasurements(hour, counts) {
+      if (counts.size === 0) return;
+      await runner.plain(async (redis) => {
+        const pipeline = redis.pipeline();
+        for (const [field, count] of counts) pipeline.hincrby(measurementsKey(hour), field, count);
+        pipeline.expire(measurementsKey(hour), measurementsTtlS);
+        const results = await pipeline.exec();
+        if (results === null || results.some(([error]) => error !== null)) throw new StateUnavailableError('pipeline');
+      });
+    },
+
+    async readMeasurements(hour) {
+      const fields = await runner.plain((redis) => redis.hgetall(measurementsKey(hour)));
+      return new Map(Object.entries(fields).map(([field, count]) => [field, Number(count)]));
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { Redis } from 'ioredis';
+import { Breaker } from '../breaker.ts';
+import { type Guarded, type Membership, refusals } from '../membership/membership.ts';
+import { shardPrefix } from '../shard.ts';
+import { StateUnavailableError } from '../unavailable.ts';
+import type { RedisConnection } from './connection.ts';
+import * as scripts from './scripts.ts';
+
+const shardScripts = {
+  redeem: scripts.redeemScript,
+  cancel: scripts.cancelScript,
+  settle: scripts.settleScript,
+  book: scripts.bookScript,
+  forget: scripts.forgetScript,
+  join: scripts.joinScript,
+  leave: scripts.leaveScript,
+  beginEpoch: scripts.beginEpochScript,
+  admitDeclared: scripts.admitDeclaredScript,
+  openEpoch: scripts.openEpochScript,
+  readBooks: scripts.readBooksScript,
+  discardEpoch: scripts.discardEpochScript,
+  putWallet: scripts.putWalletScript,
+  putKey: scripts.putKeyScript,
+  mint: scripts.mintScript,
+  reap: scripts.reapScript,
+  acknowledge: scripts.acknowledgeScript,
+  watermark: scripts.watermarkScript,
+  publishCatalog: scripts.publishCatalogScript,
+  replaceField: scripts.replaceFieldScript,
+} as const;
+
+export type ScriptName = keyof typeof shardScripts;
+type Argument = string | number;
+/** Its arguments as one array: spread out, a hundred thousand of them are more than a call can have. */
+type Command = (key: string, args: readonly Argument[]) => Promise<unknown>;
+
+/** Runs the scripts and plain commands on one connection, behind one breaker. */
+export class ScriptRunner {
+  readonly connection: RedisConnection;
+  readonly membership: Membership;
+  readonly #breaker: Breaker;
+  readonly #commands = new Map<ScriptName, Command>();
+  #gathering = false;
+
+  constructor(connection: RedisConnection, membership: Membership, now: () => number) {
+    this.connection = connection;
+    this.membership = membership;
+    this.#breaker = new Breaker({ threshold: 10, openMs: 500, now });
+    for (const [name, lua] of Object.entries(shardScripts)) {
+      connection.defineCommand(`sotto_${name}`, { numberOfKeys: 1, lua });
+      const command: unknown = Reflect.get(connection, `sotto_${name}`);
+      if (typeof command !== 'function') throw new Error(`script ${name} was not defined`);
+      this.#commands.set(name as ScriptName, command.bind(connection));
+    }
+  }
+
+  /** Runs a script on one key. */
+  run(name: ScriptName, key: string, args: readonly Argument[]): Promise<unknown> {
+    const command = this.#commands.get(name);
+    if (command === undefined) throw new Error(`no script ${name}`);
+    return this.#breaker.run(() => {
+      this.#gather();
+      return command(key, args);
+    });
+  }
+
+  /** Commands of one turn of the event loop leave in one write: a system call each costs more than the command. */
+  #gather(): void {
+    // A cluster has a connection a node, which are not ours to hold back.
+    if (this.#gathering || !(this.connection instanceof Redis)) return;
+    const { stream } = this.connection;
+    if (stream === undefined) return;
+    this.#gathering = true;
+    stream.cork();
+    setImmediate(() => {
+      this.#gathering = false;
+      stream.uncork();
+    });
+  }
+
+  /**
+   * Takes a step on a shard as the caller that this process is there. Answers what the script says behind the count of
+   * steps; throws `StateUnavailableError` where the shard refuses it.
+   */
+  async step(name: ScriptName, shard: number, args: readonly Argument[]): Promise<readonly unknown[]> {
+    const caller = this.membership.caller(shard);
+    const { client, epoch, acked, leaseUntil } = caller;
+    const reply = await this.onShard(name, shard, [client, epoch, acked, leaseUntil, ...args]);
+    const [count, ...answer] = listReply(reply);
+    return this.membership.take(shard, caller, count === 'refused' ? readRefusal(answer) : readCount(count, answer));
+  }
+
+  /** Runs a script on a shard. */
+  onShard(name: ScriptName, shard: number, args: readonly Argument[]): Promise<unknown> {
+    return this.run(name, `${shardPrefix(shard)}epoch`, args);
+  }
+
+  /** Runs plain commands, bounded and guarded like the scripts. */
+  plain<T>(call: (connection: RedisConnection) => Promise<T>): Promise<T> {
+    return this.#breaker.run(() => call(this.connection));
+  }
+}
+
+const readCount = (count: unknown, answer: readonly unknown[]): Guarded<readonly unknown[]> => ({
+  count: Math.abs(Number(count)),
+  changed: Number(count) < 0,
+  answer,
+});
+
+function readRefusal([reason, epoch]: readonly unknown[]): Guarded<readonly unknown[]> {
+  const refused = refusals.find((known) => known === reason);
+  if (refused === undefined) throw new StateUnavailableError('unexpected reply');
+  return { refused, epoch: Number(epoch) };
+}
+
+/** A reply that is a list of strings or numbers; anything else means that somebody else writes to this Redis. */
+export function listReply(reply: unknown): readonly unknown[] {
+  if (Array.isArray(reply)) return reply;
+  throw new StateUnavailableError('unexpected reply');
+}

@@ -1,0 +1,120 @@
+/** One row of the error table: what a type means on the wire. `message` is the default public sentence. */
+export interface ErrorRow {
+  readonly status: number;
+  /** Whether the same request, sent again later, may succeed without a change. */
+  readonly retryable: boolean;
+  readonly message: string;
+}
+
+const row = (status: number, message: string, retryable = false): ErrorRow => ({ status, retryable, message });
+
+/** Every error type of the service (interface part 7, design 6) with its HTTP status and default message. */
+export const errorTable = {
+  invalid_request: row(400, 'The request is malformed.'),
+  missing_model: row(400, 'The query parameter `model` is required, for example `?model=creator/model`.'),
+  invalid_provider_policy: row(400, 'The field `provider` is malformed.'),
+  provider_policy_conflict: row(400, 'The provider policy contradicts itself.'),
+  no_provider_route: row(400, 'No provider of this model is eligible under the policy.'),
+  no_provider_route_meets_price: row(400, 'No provider of this model is within `max_price`.'),
+  context_too_large: row(400, 'No eligible provider holds the prompt plus the requested output.'),
+  ticket_required: row(401, 'This endpoint needs a ticket in the header `x-router-ticket`, or an inference key.'),
+  invalid_ticket: row(401, 'The ticket is invalid, expired or already used. Ask the control origin for a new one.'),
+  invalid_api_key: row(401, 'The API key is not valid.'),
+  unauthenticated: row(401, 'This endpoint needs a credential.'),
+  insufficient_balance: row(402, 'The prepaid balance does not cover this request.'),
+  insufficient_scope: row(403, 'This credential may not be used here.'),
+  compatibility_access_disabled: row(
+    403,
+    'This key has no OpenAI-compatible access. Use it for tickets, or enable the access on the key.',
+  ),
+  no_provider_route_meets_privacy: row(403, 'No provider of this model meets the privacy floor.'),
+  privacy_boundary_not_met: row(403, 'No provider of this model meets the workspace privacy boundary.'),
+  forbidden: row(403, 'This action is not allowed.'),
+  model_not_found: row(404, 'The model does not exist or is not enabled.'),
+  not_found: row(404, 'There is nothing at this address.'),
+  method_not_allowed: row(405, 'This address does not take this method.'),
+  conflict: row(409, 'The request conflicts with the current state.'),
+  top_up_limit: row(409, 'This top-up would exceed a limit of the deployment or the account.'),
+  ticket_model_mismatch: row(409, 'The body asks for another model than the ticket was issued for.'),
+  ticket_reasoning_mismatch: row(409, 'The body asks for another reasoning selection than the ticket was issued for.'),
+  ticket_provider_policy_mismatch: row(409, 'The body has another provider policy than the ticket was issued for.'),
+  ticket_media_mismatch: row(409, 'The body has other media settings than the ticket was issued for.'),
+  payload_too_large: row(413, 'The request body is too large.'),
+  unsupported_media_type: row(415, 'The body must be JSON, sent with `content-type: application/json`.'),
+  header_fields_too_large: row(431, 'The request headers are too large.'),
+  rate_limited: row(429, 'The rate limit is exceeded. Wait as long as `retry-after` says.', true),
+  internal_error: row(500, 'An internal error occurred.'),
+  provider_error: row(502, 'The provider failed before it produced output.', true),
+  rail_error: row(502, 'The payment service refused the order.'),
+  rail_disabled: row(503, 'This way to pay is switched off on this deployment.'),
+  media_disabled: row(503, 'This media operation is switched off on this deployment.'),
+  provider_fallback_exhausted: row(503, 'Every permitted provider failed before it produced output.', true),
+  provider_fallback_not_supported_for_e2ee: row(
+    503,
+    'The end-to-end-encrypted provider failed before output. Retry with fresh attestation and a fresh ticket.',
+  ),
+  service_unavailable: row(503, 'The service is not ready. Try again shortly.', true),
+  provider_timeout: row(504, 'The provider did not answer in time.', true),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorType = keyof typeof errorTable;
+
+/** The public half of an error that is not its type: what was wrong, where, and when to come back. */
+export interface ErrorDetails {
+  /** Public sentence; never content of another party, never a foreign error's message. */
+  readonly message?: string | undefined;
+  /** The one request field at fault, as a dotted path. */
+  readonly param?: string | undefined;
+  /** Whole seconds for `retry-after`. */
+  readonly retryAfterS?: number | undefined;
+  /** True where work may already have been paid for, so that clients must not retry on their own. */
+  readonly ambiguous?: boolean | undefined;
+}
+
+/** An error whose type, message and param may be shown to the caller as they are. */
+export class ServiceError extends Error {
+  readonly type: ErrorType;
+  readonly param: string | undefined;
+  readonly retryAfterS: number | undefined;
+  readonly ambiguous: boolean;
+
+  constructor(type: ErrorType, details: ErrorDetails = {}) {
+    super(details.message ?? errorTable[type].message);
+    this.name = 'ServiceError';
+    this.type = type;
+    this.param = details.param;
+    this.retryAfterS = details.retryAfterS;
+    this.ambiguous = details.ambiguous ?? false;
+  }
+
+  get status(): number {
+    return errorTable[this.type].status;
+  }
+}
+
+/** The error envelope (interface 2.7): the body of every answer that is not a success. */
+export interface ErrorEnvelope {
+  readonly error: {
+    readonly message: string;
+    readonly type: ErrorType;
+    readonly request_id: string;
+    readonly param?: string;
+  };
+}
+
+/** Builds the envelope of an error for one request. */
+export function errorEnvelope(error: ServiceError, requestId: string): ErrorEnvelope {
+  const body = { message: error.message, type: error.type, request_id: requestId };
+  return { error: error.param === undefined ? body : { ...body, param: error.param } };
+}
+
+/** Response headers that belong to an error: when to come back, and whether an SDK may retry on its own. */
+export function errorHeaders(error: ServiceError): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const retryAfterS = error.retryAfterS ?? (error.type === 'service_unavailable' ? 1 : undefined);
+  if (retryAfterS !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterS)));
+  // The OpenAI SDKs retry 409 and every 5xx on their own; where that cannot help, or could buy twice, they are told.
+  const hopeless = !errorTable[error.type].retryable && (error.status === 409 || error.status >= 500);
+  if (error.ambiguous || hopeless) headers['x-should-retry'] = 'false';
+  return headers;
+}

@@ -1,0 +1,117 @@
+export {
+  type BillingCatalog,
+  type BillingSettingsAnswer,
+  billingCatalogSchema,
+  billingSettingsAnswerSchema,
+  type OrderAnswer,
+  type OrderPage,
+  orderAnswerSchema,
+  orderPageSchema,
+  type RailName,
+  type ReceiptAnswer,
+  type ReceiptPage,
+  railNames,
+  receiptAnswerSchema,
+  receiptPageSchema,
+  type WebhookAnswer,
+  webhookAnswerSchema,
+} from './answers/billing.ts';
+export {
+  type ChatChunk,
+  type ChatCompletion,
+  chatChunkSchema,
+  chatCompletionSchema,
+} from './answers/chat-completion.ts';
+export {
+  type BalanceAnswer,
+  balanceAnswerSchema,
+  type CapabilitiesAnswer,
+  capabilitiesAnswerSchema,
+  errorAnswerSchema,
+  type KeyAnswer,
+  keyAnswerSchema,
+  keyListAnswerSchema,
+  type ModelAnswer,
+  type ModelListAnswer,
+  modelAnswerSchema,
+  modelListAnswerSchema,
+  type PricingAnswer,
+  type RouteAnswer,
+  type TicketAnswer,
+  ticketAnswerSchema,
+  type UptimeAnswer,
+  type UsageDailyAnswer,
+  type UsagePage,
+  type UsageSums,
+  uptimeAnswerSchema,
+  usageDailyAnswerSchema,
+  usagePageSchema,
+  usageStatuses,
+  type WorkspaceAnswer,
+  workspaceAnswerSchema,
+} from './answers/control.ts';
+export { type EmbeddingsAnswer, embeddingsAnswerSchema } from './answers/embeddings.ts';
+export {
+  type EligibleModelsAnswer,
+  eligibleModelsAnswerSchema,
+  type RoutingPreviewAnswer,
+  routingPreviewAnswerSchema,
+} from './answers/routing.ts';
+export { type UsageAnswer, usageAnswerSchema } from './answers/usage.ts';
+export {
+  type ErrorDetails,
+  type ErrorEnvelope,
+  type ErrorRow,
+  type ErrorType,
+  errorEnvelope,
+  errorHeaders,
+  errorTable,
+  ServiceError,
+} from './errors.ts';
+export { formatResetDuration, headerNames } from './headers.ts';
+export { autoModelId, type ModelReference, type ModelSuffix, parseModelReference } from './model-id.ts';
+export { comparePrivacy, type PrivacyClass, privacyClasses, privacyClassSchema, strongest } from './privacy.ts';
+export {
+  type BillingPageQuery,
+  type BillingSettings,
+  billingPageQuerySchema,
+  billingSettingsSchema,
+  type CreateOrder,
+  createOrderSchema,
+  receiptQuerySchema,
+} from './requests/billing-request.ts';
+export { type ChatRequest, chatRequestSchema, providerParameters } from './requests/chat-request.ts';
+export { type EmbeddingsRequest, embeddingsRequestSchema, maxEmbeddingInputs } from './requests/embeddings-request.ts';
+export { isJsonWithinDepth, maxJsonDepth } from './requests/json-depth.ts';
+export { type CreateKey, createKeySchema, type UpdateKey, updateKeySchema } from './requests/keys-request.ts';
+export { type Message, maxMessages } from './requests/messages.ts';
+export { parseRequest, requestError } from './requests/parse-request.ts';
+export {
+  type MaxPrice,
+  maxPriceSchema,
+  type ProviderPolicy,
+  type ProviderPolicyObject,
+  providerIdPattern,
+  providerIdSchema,
+  providerPolicySchema,
+  type RequestSort,
+  requestSorts,
+} from './requests/provider-policy.ts';
+export { type ReasoningSelection, reasoningSelection } from './requests/reasoning.ts';
+export {
+  eligibleModelsSchema,
+  type RoutingPreview,
+  routingPreviewSchema,
+  workspaceQuerySchema,
+} from './requests/routing-request.ts';
+export { type TicketRequest, ticketRequestSchema } from './requests/ticket-request.ts';
+export {
+  type UsageDailyQuery,
+  type UsageGroup,
+  type UsageQuery,
+  usageDailyQuerySchema,
+  usageGroups,
+  usageQuerySchema,
+} from './requests/usage-query.ts';
+export { SseEventTooLargeError, SseParser, type SseParserOptions } from './sse/parser.ts';
+export { sseComment, sseDone, sseFrame } from './sse/writer.ts';

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** Privacy classes, weakest to strongest (interface 1). */
+export const privacyClasses = ['anonymous', 'private', 'tee', 'e2ee'] as const;
+export const privacyClassSchema = z.enum(privacyClasses);
+export type PrivacyClass = z.infer<typeof privacyClassSchema>;
+
+const rank: Record<PrivacyClass, number> = { anonymous: 0, private: 1, tee: 2, e2ee: 3 };
+
+/** Negative where `a` is weaker than `b`, positive where stronger, 0 where equal. */
+export const comparePrivacy = (a: PrivacyClass, b: PrivacyClass): number => rank[a] - rank[b];
+
+/** The stronger of the classes given. */
+export function strongest(first: PrivacyClass, ...rest: (PrivacyClass | undefined)[]): PrivacyClass {
+  let best = first;
+  for (const next of rest) if (next !== undefined && comparePrivacy(next, best) > 0) best = next;
+  return best;
+}

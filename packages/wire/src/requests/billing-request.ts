@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { railNameSchema } from '../answers/billing.ts';
+import { storableText } from './storable-text.ts';
+
+const packageId = storableText.min(1).max(64);
+const usd = z.number().min(0).max(1_000_000);
+
+/** Body of `POST /billing/orders` (design 6, "orders"). */
+export const createOrderSchema = z.strictObject({
+  package_id: packageId,
+  rail: railNameSchema,
+  /** The customer's consent to keep the card for auto top-up; only with the rail `card`. */
+  save_card: z.boolean().optional(),
+});
+export type CreateOrder = z.infer<typeof createOrderSchema>;
+
+/** Body of `PUT /billing/settings`: replaces the whole. */
+export const billingSettingsSchema = z.strictObject({
+  low_balance_usd: usd.nullable(),
+  auto_top_up: z
+    .strictObject({ enabled: z.boolean(), threshold_usd: usd, package_id: packageId, monthly_limit_usd: usd })
+    .nullable(),
+});
+export type BillingSettings = z.infer<typeof billingSettingsSchema>;
+
+/** Query of the lists of orders and receipts. */
+export const billingPageQuerySchema = z.strictObject({
+  limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(20),
+  cursor: z.string().min(1).max(200).optional(),
+});
+export type BillingPageQuery = z.infer<typeof billingPageQuerySchema>;
+
+/** Query of one receipt; without `format` the `accept` header decides. */
+export const receiptQuerySchema = z.strictObject({ format: z.enum(['json', 'html', 'pdf']).optional() });

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/** The most messages one chat request may hold. */
+export const maxMessages = 4096;
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() });
+const imagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: z.string().min(1), detail: z.enum(['auto', 'low', 'high']).optional() }),
+});
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+
+const textContent = z.union([z.string(), z.array(textPart).min(1)], {
+  error: 'must be a string or an array of text parts',
+});
+const userContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)], {
+  error: 'must be a string or an array of `text` and `image_url` parts',
+});
+const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart])).min(1)], {
+  error: 'must be a string, null or an array of `text` and `refusal` parts',
+});
+
+export const toolCallSchema = z.object({
+  id: z.string().min(1),
+  type: z.literal('function'),
+  function: z.object({ name: z.string().min(1), arguments: z.string() }),
+});
+
+const name = z.string().min(1).max(64).optional();
+
+/** One chat message (interface 2.3, the OpenAI shape). Fields not named here are dropped, never forwarded. */
+export const messageSchema = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.literal('system'), content: textContent, name }),
+    z.object({ role: z.literal('developer'), content: textContent, name }),
+    z.object({ role: z.literal('user'), content: userContent, name }),
+    z.object({
+      role: z.literal('assistant'),
+      content: assistantContent.nullish(),
+      refusal: z.string().nullish(),
+      tool_calls: z.array(toolCallSchema).min(1).max(128).optional(),
+      name,
+    }),
+    z.object({ role: z.literal('tool'), content: textContent, tool_call_id: z.string().min(1) }),
+  ],
+  { error: 'must have a `role` of system, developer, user, assistant or tool' },
+);
+export type Message = z.infer<typeof messageSchema>;

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { privacyClassSchema } from '../privacy.ts';
+
+/** `acme`, or `acme/eu` for a variant or region of it (design 6). */
+export const providerIdPattern = /^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/;
+export const providerIdSchema = z.string().regex(providerIdPattern, {
+  error: 'must be a provider id such as `acme` or `acme/eu`: lower-case letters, digits and hyphens',
+});
+
+/** The sorts a request may ask for; `default` is a workspace setting only (interface 2.2, rule 5). */
+export const requestSorts = ['privacy', 'price', 'latency', 'throughput'] as const;
+export const requestSortSchema = z.enum(requestSorts);
+export type RequestSort = z.infer<typeof requestSortSchema>;
+
+/** A ceiling in USD per million tokens; a side that is absent is not limited. */
+export const maxPriceSchema = z.strictObject({
+  input: z.number().min(0).max(1_000_000).optional(),
+  output: z.number().min(0).max(1_000_000).optional(),
+});
+export type MaxPrice = z.infer<typeof maxPriceSchema>;
+
+const providerIds = z.array(providerIdSchema).max(64);
+
+export const providerPolicyObjectSchema = z.strictObject({
+  order: providerIds.optional(),
+  only: providerIds.min(1).optional(),
+  ignore: providerIds.optional(),
+  allow_fallbacks: z.boolean().optional(),
+  sort: requestSortSchema.optional(),
+  minimum_privacy: privacyClassSchema.optional(),
+  max_price: maxPriceSchema.optional(),
+  require_parameters: z.boolean().optional(),
+  max_attempts: z.int().min(1).max(3).optional(),
+});
+
+/** The request field `provider` (interface 2.2): an exact pin, or a policy object. */
+export const providerPolicySchema = z.union([providerIdSchema, providerPolicyObjectSchema], {
+  error: 'must be a provider id such as `acme`, or a policy object',
+});
+export type ProviderPolicyObject = z.infer<typeof providerPolicyObjectSchema>;
+export type ProviderPolicy = z.infer<typeof providerPolicySchema>;

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { storableText } from './storable-text.ts';
+
+/** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */
+const time = z.string().transform((text, context) => {
+  const at = new Date(isDateOrInstant(text) ? text : Number.NaN);
+  // What PostgreSQL and ISO 8601 both write with four digits; an offset may lead out of it.
+  if (at.getUTCFullYear() >= 1970 && at.getUTCFullYear() <= 9999) return at;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a date such as `2026-11-21` or an instant such as `2026-11-21T08:00:00Z`, from 1970 to 9999',
+  });
+  return z.NEVER;
+});
+
+const dateOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+const isDateOrInstant = (text: string): boolean => dateOrInstant.safeParse(text).success;
+
+const filters = {
+  from: time.optional(),
+  to: time.optional(),
+  model: storableText.min(1).max(256).optional(),
+  key_id: z.uuid().optional(),
+  workspace_id: z.uuid().optional(),
+  /** Wins over the header `accept`. */
+  format: z.enum(['json', 'csv']).optional(),
+};
+
+function refuseEmptyRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }, context: z.RefinementCtx) {
+  if (from !== undefined && to !== undefined && from >= to)
+    context.addIssue({ code: 'custom', path: ['to'], message: 'must be later than `from`' });
+}
+
+/**
+ * Query of `GET /usage` (design 6). `from` is inclusive, `to` exclusive. `limit` and `cursor` are for pages of JSON: CSV
+ * has every row that matches.
+ */
+export const usageQuerySchema = z
+  .strictObject({
+    limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(100),
+    cursor: z.string().min(1).max(200).optional(),
+    ...filters,
+  })
+  .superRefine(refuseEmptyRange);
+export type UsageQuery = z.infer<typeof usageQuerySchema>;
+
+export const usageGroups = [
+  'day',
+  'month',
+  'workspace_id',
+  'key_id',
+  'operation',
+  'model',
+  'provider',
+  'privacy_class',
+] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+const group = z.enum(usageGroups);
+const groups = z.string().transform((text, context): readonly UsageGroup[] => {
+  const asked = text.split(',').map((name) => group.safeParse(name).data);
+  if (!asked.includes(undefined)) return usageGroups.filter((name) => asked.includes(name));
+  context.addIssue({
+    code: 'custom',
+    message: `must be a comma list of ${usageGroups.map((name) => `\`${name}\``).join(', ')}`,
+  });
+  return z.NEVER;
+});
+
+/** Query of `GET /usage/daily`. Days are UTC, and counted whole: `from` is cut down and `to` rounded up to midnight. */
+export const usageDailyQuerySchema = z
+  .strictObject({ group_by: groups.default(['day']), ...filters })
+  .superRefine(refuseEmptyRange);
+export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;

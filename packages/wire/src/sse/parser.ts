@@ -1,0 +1,114 @@
+export interface SseParserOptions {
+  /** Called once an event, with its data lines joined by `\n` and its `event:` name (empty when it has none). */
+  readonly onEvent: (data: string, event: string) => void;
+  /** Called for a line that is no field of the event-stream format, for example a bare JSON body. */
+  readonly onStray?: ((line: string) => void) | undefined;
+  /** The most characters one event may hold before `SseEventTooLargeError` is thrown. Default 4 Mi. */
+  readonly maxEventChars?: number | undefined;
+}
+
+export class SseEventTooLargeError extends Error {
+  constructor(maxEventChars: number) {
+    super(`A server-sent event exceeds ${maxEventChars} characters`);
+    this.name = 'SseEventTooLargeError';
+  }
+}
+
+const fieldNames = new Set(['data', 'event', 'id', 'retry']);
+
+/**
+ * Incremental parser of server-sent events (WHATWG HTML, section 9.2).
+ *
+ * Takes text in any split: the framing is ASCII, so a caller may feed decoded text (from a streaming `TextDecoder`) or
+ * one character per byte (`latin1`), and gets its data back in the same form. Accepts `\n`, `\r\n` and `\r`, a missing
+ * space after the colon, comments and, beyond the standard, a last event without its blank line.
+ */
+export class SseParser {
+  readonly #onEvent: (data: string, event: string) => void;
+  readonly #onStray: ((line: string) => void) | undefined;
+  readonly #maxEventChars: number;
+  #rest = '';
+  #data: string | undefined;
+  #event = '';
+  #skipLineFeed = false;
+  #started = false;
+
+  constructor(options: SseParserOptions) {
+    this.#onEvent = options.onEvent;
+    this.#onStray = options.onStray;
+    this.#maxEventChars = options.maxEventChars ?? 4 * 1024 * 1024;
+  }
+
+  /** Takes the next piece of the stream; calls `onEvent` for each event that it completes. */
+  push(text: string): void {
+    let input = text;
+    if (this.#skipLineFeed && input !== '') {
+      this.#skipLineFeed = false;
+      if (input.charCodeAt(0) === 10) input = input.slice(1);
+    }
+    if (input.includes('\r')) {
+      // A `\r` at the very end may be half of a `\r\n`: it ends the line now, and a `\n` that follows is swallowed.
+      this.#skipLineFeed = input.endsWith('\r');
+      input = input.replace(/\r\n?/g, '\n');
+    }
+    const buffer = this.#rest === '' ? input : this.#rest + input;
+    let start = 0;
+    for (let end = buffer.indexOf('\n'); end !== -1; end = buffer.indexOf('\n', start)) {
+      this.#line(buffer, start, end);
+      start = end + 1;
+    }
+    this.#rest = start === 0 ? buffer : buffer.slice(start);
+    if (this.#rest.length + (this.#data?.length ?? 0) > this.#maxEventChars) {
+      throw new SseEventTooLargeError(this.#maxEventChars);
+    }
+  }
+
+  /** Whether everything pushed so far was whole events: what comes next begins one. */
+  get isBetweenEvents(): boolean {
+    return this.#started && this.#rest === '' && this.#data === undefined && this.#event === '' && !this.#skipLineFeed;
+  }
+
+  /** The stream has ended: completes a last event that had no blank line. */
+  end(): void {
+    const last = this.#rest;
+    this.#rest = '';
+    if (last !== '') this.#line(last, 0, last.length);
+    this.#dispatch();
+  }
+
+  #line(buffer: string, start: number, end: number): void {
+    let from = start;
+    if (!this.#started) {
+      this.#started = true;
+      if (buffer.charCodeAt(from) === 0xfeff) from += 1;
+      else if (buffer.startsWith('\u00ef\u00bb\u00bf', from)) from += 3;
+    }
+    if (from === end) {
+      this.#dispatch();
+    } else if (buffer.startsWith('data:', from)) {
+      const value = buffer.slice(valueStart(buffer, from + 5), end);
+      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    } else if (buffer.startsWith('event:', from)) {
+      this.#event = buffer.slice(valueStart(buffer, from + 6), end);
+    } else if (buffer.charCodeAt(from) !== 58) {
+      this.#other(buffer.slice(from, end));
+    }
+  }
+
+  #other(line: string): void {
+    const colon = line.indexOf(':');
+    const name = colon === -1 ? line : line.slice(0, colon);
+    if (name === 'data') this.#data = this.#data === undefined ? '' : `${this.#data}\n`;
+    else if (!fieldNames.has(name)) this.#onStray?.(line);
+  }
+
+  #dispatch(): void {
+    const data = this.#data;
+    const event = this.#event;
+    this.#data = undefined;
+    this.#event = '';
+    if (data !== undefined) this.#onEvent(data, event);
+  }
+}
+
+const valueStart = (buffer: string, at: number): number => (buffer.charCodeAt(at) === 32 ? at + 1 : at);

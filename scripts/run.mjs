@@ -1,0 +1,53 @@
+// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control` and `npm run bench`. Plain JavaScript for Node 18 and
+// later, without dependencies: it brings the dependencies and the project's own Node, then runs the command on that
+// Node directly, because npx and pnpm forward neither SIGTERM nor the terminal's intent.
+
+import { fileURLToPath } from 'node:url';
+import { runSteps } from './check.mjs';
+import { findNode } from './find-node.mjs';
+import { ensureInstalled } from './install.mjs';
+import { superviseNode } from './supervise.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const source = '--conditions=@sotto/source';
+
+/** Each command: what it runs on the project's Node, given the arguments that followed it. Resolves to an exit `code`. */
+const commands = {
+  start: (context, args) =>
+    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'apps/embedded/src/main.ts', ...args]),
+  test: (context, args) => superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...args]),
+  control: (context, args) => superviseNode(context, [source, 'apps/control/src/main.ts', ...args]),
+  bench: (context, args) => {
+    const [file, rest] = ['usage', 'settler'].includes(args[0]) ? [args[0], args.slice(1)] : ['main', args];
+    return superviseNode(context, [source, `test/bench/${file}.ts`, ...rest]);
+  },
+  check: (context) =>
+    runSteps(context, [
+      // In `ci` it colours every letter, terminal or not.
+      { name: 'biome ci .', args: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.'] },
+      { name: 'tsc -b', args: ['node_modules/typescript/bin/tsc', '-b'] },
+      { name: 'knip', args: ['node_modules/knip/bin/knip.js'] },
+      {
+        name: 'vitest run --project unit',
+        args: ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit'],
+      },
+    ]),
+};
+
+async function main() {
+  const [name, ...args] = process.argv.slice(2);
+  if (name === undefined || !Object.hasOwn(commands, name)) {
+    throw new Error(`usage: node scripts/run.mjs ${Object.keys(commands).join('|')} [arguments]`);
+  }
+  await ensureInstalled(root);
+  const { code } = await commands[name]({ root, node: findNode(root) }, args);
+  return code;
+}
+
+// Not process.exit(): what is still on its way to a pipe would be lost.
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(`sotto: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** CPU time that processes have used so far, all threads and finished ones included, in µs. Linux only. */
+export function cpuMicroseconds(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + cpuOf(pid), 0);
+}
+
+/** Nanosecond accounting of each thread; threads that have ended are in the process' own ticks only, and are few. */
+function cpuOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => {
+      const [running = '0'] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
+      return sum + Number(running) / 1000;
+    }, 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Resident memory of processes in MiB. */
+export function residentMiB(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return sum + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  }, 0);
+}
+
+export const median = (values: readonly number[]): number => percentile(values, 50);
+
+export function percentile(values: readonly number[], at: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * at) / 100))] ?? Number.NaN;
+}

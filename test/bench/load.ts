@@ -1,0 +1,133 @@
+import { Pool } from 'undici';
+
+/** Where and how a contender is asked. */
+export interface Target {
+  readonly origin: string;
+  readonly path: string;
+  /** Headers of one request; called for each, because a ticket is good for one. */
+  headers(): Record<string, string>;
+  /** The model's name, as this contender wants it. */
+  model(name: string): string;
+}
+
+const messages = [
+  { role: 'system', content: 'You are a helpful assistant that answers briefly.' },
+  { role: 'user', content: 'What is the capital of France, and how many people live there?' },
+  { role: 'assistant', content: 'Paris, with about two million people.' },
+  { role: 'user', content: 'And of Italy? Answer in one sentence, please.' },
+];
+
+const bodyOf = (target: Target, model: string, stream: boolean): string =>
+  JSON.stringify({ model: target.model(model), messages, max_tokens: 300, ...(stream ? { stream: true } : {}) });
+
+export interface RequestTiming {
+  readonly firstByteMs: number;
+  readonly bytes: number;
+}
+
+/** Connections to one contender. */
+export class Load {
+  readonly #target: Target;
+  readonly #pool: Pool;
+
+  constructor(target: Target) {
+    this.#target = target;
+    this.#pool = new Pool(target.origin, { connections: null, pipelining: 1, keepAliveTimeout: 60_000 });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  /** One request, to its end. */
+  request(model: string, stream: boolean): Promise<RequestTiming> {
+    const body = bodyOf(this.#target, model, stream);
+    return new Promise((resolve, reject) => {
+      const startedAt = performance.now();
+      let firstByteMs: number | undefined;
+      let bytes = 0;
+      let tail = '';
+      this.#pool.dispatch(
+        {
+          path: this.#target.path,
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...this.#target.headers() },
+          body,
+          headersTimeout: 60_000,
+          bodyTimeout: 60_000,
+        },
+        {
+          onRequestStart() {},
+          onResponseStart(controller, status) {
+            if (status !== 200) controller.abort(new Error(`status ${status}`));
+          },
+          onResponseData(_controller, chunk) {
+            firstByteMs ??= performance.now() - startedAt;
+            bytes += chunk.length;
+            if (stream) tail = chunk.toString('latin1').slice(-20);
+          },
+          onResponseEnd() {
+            if (stream && !tail.includes('[DONE]')) reject(new Error('the stream is incomplete'));
+            else resolve({ firstByteMs: firstByteMs ?? performance.now() - startedAt, bytes });
+          },
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
+  }
+
+  /** Opens a stream and leaves it open; resolves at its first bytes. */
+  open(model: string): Promise<() => void> {
+    const body = bodyOf(this.#target, model, true);
+    return new Promise((resolve, reject) => {
+      let close = (): void => {};
+      this.#pool.dispatch(
+        {
+          path: this.#target.path,
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...this.#target.headers() },
+          body,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        {
+          onRequestStart(controller) {
+            close = () => controller.abort(new Error('closed'));
+          },
+          onResponseStart(controller, status) {
+            if (status !== 200) controller.abort(new Error(`status ${status}`));
+          },
+          onResponseData: () => resolve(close),
+          onResponseEnd() {},
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
+  }
+
+  /** `count` requests over `connections` at a time; resolves to requests per second. */
+  async closedLoop(options: { model: string; stream: boolean; count: number; connections: number }): Promise<number> {
+    let left = options.count;
+    const startedAt = performance.now();
+    const worker = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        await this.request(options.model, options.stream);
+      }
+    };
+    await Promise.all(Array.from({ length: options.connections }, worker));
+    return (options.count * 1000) / (performance.now() - startedAt);
+  }
+
+  /** Requests at a fixed rate, whatever becomes of the earlier ones; resolves to their times to the first byte in ms. */
+  async openLoop(options: { model: string; stream: boolean; perSecond: number; count: number }): Promise<number[]> {
+    const timings: Promise<RequestTiming>[] = [];
+    const startedAt = performance.now();
+    for (let sent = 0; sent < options.count; ) {
+      const due = Math.min(options.count, Math.floor(((performance.now() - startedAt) * options.perSecond) / 1000) + 1);
+      for (; sent < due; sent += 1) timings.push(this.request(options.model, options.stream));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return (await Promise.all(timings)).map(({ firstByteMs }) => firstByteMs);
+  }
+}

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import type pg from 'pg';
+
+/** The account that has nine tenths of the rows. */
+export const bigAccount = idOf('a', 0);
+export const days = 400;
+export const keys = Array.from({ length: 20 }, (_, index) => idOf('c', index));
+export const workspaces = [idOf('b', 0), idOf('b', 1)] as const;
+/** Used by the big account once in a hundred thousand requests. */
+export const rareModel = 'rare/model';
+export const rareKey = idOf('c', 999);
+
+function idOf(kind: string, number: number): string {
+  return `${kind.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
+}
+
+/**
+ * Fills `usage` and its daily sums, inside the server: nine rows of ten are of one account, over 400 days, 50 models,
+ * some served by three providers, and 20 keys in two workspaces, skewed as use is; the rest of 1,000 small accounts.
+ * Indexes are made afterwards. Every combination of key and model has rows on nearly every day: the daily sums are as
+ * large as they get.
+ */
+export async function generateUsage(pool: pg.Pool, rows: number, say: (what: string) => void): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set statement_timeout = 0");
+    const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(
+      "select indexname, indexdef from pg_indexes where tablename = 'usage' and indexname <> 'usage_pkey'",
+    );
+    for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
+    const chunk = Math.ceil(rows / 10);
+    for (let from = 0; from < rows; from += chunk) {
+      await client.query(insertRows, [from, Math.min(rows, from + chunk) - 1, rows]);
+      say(`${Math.min(rows, from + chunk)} rows`);
+    }
+    for (const { indexname, indexdef } of indexes) {
+      await client.query(indexdef);
+      say(indexname);
+    }
+    await fillDaily(client);
+    say('daily sums');
+    await client.query('vacuum analyze');
+    say('vacuumed');
+  } finally {
+    client.release();
+  }
+}
+
+/** As the migration does it for what was used before there were daily sums. */
+async function fillDaily(client: pg.PoolClient): Promise<void> {
+  const file = new URL('../../../apps/control/migrations/0003_fill_usage_daily.sql', import.meta.url);
+  for (const statement of (await readFile(file, 'utf8')).split('--> statement-breakpoint')) {
+    if (!statement.includes('LOCK TABLE')) await client.query(statement);
+  }
+}
+
+/** $1 to $2 of $3 rows, in the order of time. */
+const insertRows = `
+  insert into usage (id, at, account_id, workspace_id, key_id, operation, model, provider, privacy_class, prompt_tokens,
+    cached_tokens, completion_tokens, reasoning_tokens, cost_nusd, attempts, fallback, status, estimated)
+  select gen_random_uuid(),
+    date_trunc('minute', now() - interval '${days} days' * (1 - n::float8 / $3::int8)),
+    account,
+    case when of_big and key >= 15 then '${workspaces[1]}' else '${workspaces[0]}' end::uuid,
+    case when rare then '${rareKey}' when of_big then 'cccccccc-0000-4000-8000-' || lpad(key::text, 12, '0')
+      else replace(account::text, 'dddddddd', 'eeeeeeee') end::uuid,
+    case when model >= 48 then 'embeddings' else 'chat' end,
+    case when rare then '${rareModel}' else 'creator-' || model % 7 || '/model-' || model end,
+    case when failed then null else 'provider-' || (model + case when model % 5 = 0 then (random() * 2)::int else 0 end) % 9 end,
+    case when failed then null when model % 3 = 0 then 'tee' else 'private' end,
+    (random() * 4000)::int, (random() * 500)::int, (random() * 1000)::int, 0, (random() * 5000000)::int8, 1, false,
+    case when failed then 'failed' when random() < 0.02 then 'cancelled' else 'completed' end, random() < 0.01
+  from (
+    select n, n % 10 <> 0 as of_big, n % 100000 = 1 as rare, random() < 0.01 as failed,
+      case when n % 10 <> 0 then '${bigAccount}' else 'dddddddd-0000-4000-8000-' || lpad((random() * 999)::int::text, 12, '0') end::uuid as account,
+      floor(50 * power(random(), 1.5))::int as model, floor(20 * power(random(), 1.5))::int as key
+    from generate_series($1::int8, $2::int8) as n
+  ) as drawn`;

@@ -1,0 +1,113 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { type Call, type Reply, type StandInServer, startStandIn } from './stand-in-server.ts';
+
+export const btcpayApiKey = 'btcpay-api-key-31ab09';
+export const btcpayStoreId = 'StoreOfTests';
+export const btcpayWebhookSecret = 'btcpay-webhook-77c1e2';
+
+interface Invoice {
+  id: string;
+  storeId: string;
+  amount: string;
+  paidAmount: string;
+  currency: string;
+  checkoutLink: string;
+  status: 'New' | 'Processing' | 'Settled' | 'Expired' | 'Invalid';
+  additionalStatus: 'None' | 'PaidLate' | 'PaidPartial' | 'PaidOver' | 'Marked' | 'Invalid';
+  metadata: { orderId?: string };
+  /** States of what was paid; not part of the invoice, but of its payment methods. */
+  payments: string[];
+}
+
+/** A BTCPay Server that keeps the Greenfield API's rules for what is called here. It has no idempotency keys. */
+export interface BtcpayStandIn {
+  readonly server: StandInServer;
+  readonly invoices: Invoice[];
+  invoiceOf(orderId: string): Invoice;
+  /** The body of a webhook about an invoice; `type` is what the body claims. */
+  delivery(invoice: Pick<Invoice, 'id'>, type: string): object;
+}
+
+export async function startBtcpay(): Promise<BtcpayStandIn> {
+  const invoices: Invoice[] = [];
+  const prefix = `/api/v1/stores/${btcpayStoreId}/invoices`;
+  const shown = ({ payments: _, ...invoice }: Invoice) => invoice;
+
+  const handle = ({ method, path, query, headers, body }: Call): Reply => {
+    if (headers.authorization !== `token ${btcpayApiKey}`) {
+      return { status: 401, body: { code: 'unauthenticated', message: 'Authentication is required' } };
+    }
+    if (!path.startsWith(prefix)) return { status: 403, body: { code: 'missing-permission' } };
+    const [invoiceId, part] = path.slice(prefix.length + 1).split('/');
+    if (method === 'POST' && !invoiceId) return create(JSON.parse(body) as Record<string, unknown>);
+    if (method === 'GET' && !invoiceId) {
+      const wanted = query.getAll('orderId');
+      const found = invoices.filter(({ metadata }) => wanted.length === 0 || wanted.includes(metadata.orderId ?? ''));
+      return { status: 200, body: [...found].reverse().map(shown) };
+    }
+    const invoice = invoices.find((candidate) => candidate.id === invoiceId);
+    if (method !== 'GET' || invoice === undefined) {
+      return { status: 404, body: { code: 'invoice-not-found', message: 'The invoice was not found' } };
+    }
+    if (part === 'payment-methods') {
+      return {
+        status: 200,
+        body: [{ paymentMethodId: 'BTC-CHAIN', payments: invoice.payments.map((status) => ({ id: 'x-0', status })) }],
+      };
+    }
+    return { status: 200, body: shown(invoice) };
+  };
+
+  const create = (asked: Record<string, unknown>): Reply => {
+    const unknown = Object.keys(asked).find((name) => !['amount', 'currency', 'metadata', 'checkout'].includes(name));
+    const checkout = (asked.checkout ?? {}) as { expirationMinutes?: number; redirectURL?: string };
+    if (
+      unknown !== undefined ||
+      !/^\d+\.\d{2,}$/.test(String(asked.amount)) ||
+      asked.currency !== 'USD' ||
+      !(Number(checkout.expirationMinutes) >= 1) ||
+      !URL.canParse(String(checkout.redirectURL))
+    ) {
+      return { status: 422, body: [{ path: unknown ?? 'amount', message: 'is not valid' }] };
+    }
+    const id = randomBytes(8).toString('hex');
+    const invoice: Invoice = {
+      id,
+      storeId: btcpayStoreId,
+      amount: String(asked.amount),
+      paidAmount: '0',
+      currency: 'USD',
+      checkoutLink: `https://btcpay.example/i/${id}`,
+      status: 'New',
+      additionalStatus: 'None',
+      metadata: (asked.metadata ?? {}) as Invoice['metadata'],
+      payments: [],
+    };
+    invoices.push(invoice);
+    return { status: 200, body: shown(invoice) };
+  };
+
+  const server = await startStandIn(handle);
+  return {
+    server,
+    invoices,
+    invoiceOf(orderId) {
+      const found = invoices.filter(({ metadata }) => metadata.orderId === orderId);
+      if (found.length !== 1 || found[0] === undefined) throw new Error(`${found.length} invoices of one order`);
+      return found[0];
+    },
+    delivery: ({ id: invoiceId }, type) => ({
+      deliveryId: randomBytes(8).toString('hex'),
+      webhookId: 'webhook',
+      isRedelivery: false,
+      type,
+      timestamp: Math.floor(Date.now() / 1000),
+      storeId: btcpayStoreId,
+      invoiceId,
+    }),
+  };
+}
+
+/** `BTCPay-Sig`, as BTCPay makes it: HMAC-SHA256 over the body. */
+export const btcpaySignature = (body: string, secret = btcpayWebhookSecret): string =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;

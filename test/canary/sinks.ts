@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import type { Service } from '../kit/service.ts';
+
+/** Everything that a sink holds, as one text. */
+export interface Sinks {
+  /** What control wrote to stdout and stderr. */
+  readonly controlLog: string;
+  /** What the broker wrote, and every line that cannot be told from its. */
+  readonly brokerLog: string;
+  /** Every row of every table. */
+  readonly postgres: string;
+  /** Every key and value that is in Redis now, and every command that was sent to it. */
+  readonly redis: string;
+  /** Every body and header that clients got, where it was an error. */
+  readonly errors: string;
+}
+
+export type SinkName = keyof Sinks;
+
+export interface RedisEar {
+  /** Every command since it was opened, with its arguments, those within scripts included. */
+  readonly heard: () => string;
+  close(): void;
+}
+
+/** Listens to all that is sent to a Redis: streams are trimmed and keys expire before anyone could look. */
+export async function listenToRedis(url: string): Promise<RedisEar> {
+  const redis = new Redis(url);
+  const monitor = await redis.monitor();
+  const heard: string[] = [];
+  monitor.on('monitor', (_time: string, args: string[]) => heard.push(args.join('\n')));
+  return {
+    heard: () => heard.join('\n'),
+    close() {
+      monitor.disconnect();
+      redis.disconnect();
+    },
+  };
+}
+
+export async function readSinks(
+  service: Service,
+  { ear, errors }: { readonly ear: RedisEar; readonly errors: readonly string[] },
+): Promise<Sinks> {
+  const lines = service.logs().split('\n');
+  const isControl = (line: string): boolean => line.startsWith('{') && line.includes('"process":"control"');
+  return {
+    controlLog: lines.filter(isControl).join('\n'),
+    brokerLog: lines.filter((line) => !isControl(line)).join('\n'),
+    postgres: await readPostgres(service),
+    redis: `${await readRedis(service.redisUrl ?? '')}\n${ear.heard()}`,
+    errors: errors.join('\n'),
+  };
+}
+
+async function readPostgres({ pool }: Service): Promise<string> {
+  const tables = await pool.query<{ schema: string; name: string }>(
+    "select schemaname as schema, tablename as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')",
+  );
+  const texts: string[] = [];
+  for (const { schema, name } of tables.rows) {
+    const { rows } = await pool.query<{ row: string }>(`select t::text as row from "${schema}"."${name}" t`);
+    texts.push(`${name}: ${rows.length}`, ...rows.map(({ row }) => row));
+  }
+  return texts.join('\n');
+}
+
+async function readRedis(url: string): Promise<string> {
+  const redis = new Redis(url);
+  try {
+    const texts: string[] = [];
+    for (const key of await redis.keys('*')) {
+      const read: Record<string, () => Promise<unknown>> = {
+        string: () => redis.get(key),
+        hash: () => redis.hgetall(key),
+        list: () => redis.lrange(key, '0', '-1'),
+        set: () => redis.smembers(key),
+        zset: () => redis.zrange(key, '0', '-1', 'WITHSCORES'),
+        stream: () => redis.xrange(key, '-', '+'),
+        // It went between the two commands.
+        none: async () => '',
+      };
+      const type = await redis.type(key);
+      const value = await read[type]?.();
+      if (value === undefined) throw new Error(`a Redis value of type ${type}`);
+      texts.push(key, flat(value));
+    }
+    return texts.join('\n');
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const flat = (value: unknown): string =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value)
+        .map(([name, inner]) => `${name} ${flat(inner)}`)
+        .join('\n')
+    : String(value);
+
+/** The forms in which a text could lie somewhere: as it is, as hex, and inside base64 of something longer. */
+export function disguises(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const base64 = [0, 1, 2].map((shift) =>
+    Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      // What depends on the neighbours is cut off.
+      .slice(Math.ceil((shift * 4) / 3), -4)
+      .replace(/=+$/, ''),
+  );
+  return [
+    text,
+    bytes.toString('hex'),
+    encodeURIComponent(text),
+    ...base64,
+    ...base64.map((each) => each.replaceAll('+', '-').replaceAll('/', '_')),
+  ];
+}
+
+/** The forms of a secret's hash. */
+export function hashes(secret: string): string[] {
+  return ['sha256', 'sha1', 'md5', 'sha512'].flatMap((algorithm) => {
+    const digest = createHash(algorithm).update(secret).digest();
+    return [digest.toString('hex'), digest.toString('base64').replace(/=+$/, ''), digest.toString('base64url')];
+  });
+}
+
+/** Which of the texts a sink holds, each by its name. */
+export const found = (sink: string, texts: Readonly<Record<string, readonly string[]>>): string[] =>
+  Object.entries(texts).flatMap(([name, forms]) => {
+    const form = forms.find((each) => sink.includes(each));
+    if (form === undefined) return [];
+    const at = sink.indexOf(form);
+    return [`${name}: …${sink.slice(Math.max(0, at - 120), at + form.length + 40)}…`];
+  });

@@ -1,0 +1,220 @@
+import { expect } from 'vitest';
+import { ask, bearer, type Called, errorOf, type Flow } from '../kit/call.ts';
+import { type Act, type ScriptedProvider, scripted, startScriptedProvider } from '../kit/scripted-provider.ts';
+import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
+import { costOf, type UsageRow, usageOf, usageRows } from '../money/world.ts';
+
+export const pricing = { input: 1, output: 3 };
+/** Counts of completion tokens begin here, each request with its own. */
+const firstCount = 100;
+const credited = 1000;
+/** How long a request may take: the registry's `total_ms`, and what comes with it. */
+export const totalMs = 4000;
+const deadlineMs = totalMs + 6000;
+const everyMs = 20;
+
+/** The stage's catalog, at these prices. */
+export const catalogWith = (prices: object): string =>
+  JSON.stringify({
+    models: [
+      {
+        id: 'm/one',
+        model_type: 'text',
+        context_length: 20_000,
+        max_output_tokens: 8000,
+        routes: [{ provider: 'alpha', upstream_model: 'own', privacy_class: 'private', pricing: prices }],
+      },
+    ],
+  });
+
+/** Two processes and a provider. */
+export interface Stage {
+  readonly provider: ScriptedProvider;
+  readonly service: Service;
+  readonly account: TestAccount;
+  stop(): Promise<void>;
+}
+
+export async function setStage(urls: { readonly databaseUrl: string; readonly redisUrl: string }): Promise<Stage> {
+  const provider = await startScriptedProvider('alpha');
+  const timeouts = { connect_ms: 1000, first_byte_ms: 3000, idle_ms: 3000, total_ms: totalMs };
+  const service = await startService({
+    planes: 'two',
+    ...urls,
+    registry: JSON.stringify({
+      providers: [
+        {
+          id: 'alpha',
+          name: 'Alpha',
+          adapter: 'openai',
+          base_url: provider.baseUrl,
+          privacy_class: 'private',
+          timeouts,
+        },
+      ],
+    }),
+    catalog: catalogWith(pricing),
+  });
+  return {
+    provider,
+    service,
+    account: await service.createAccount({ usd: credited }),
+    async stop() {
+      await service.stop();
+      await provider.stop();
+    },
+  };
+}
+
+/** One request of the load, and what its client got. */
+export interface Sent {
+  readonly index: number;
+  readonly flow: Flow;
+  readonly stream: boolean;
+  readonly called: Called;
+  /** Milliseconds since the load began. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+export interface Load {
+  /** What has come to its end so far. */
+  readonly sent: readonly Sent[];
+  readonly begun: number;
+  readonly elapsedMs: number;
+  /** Waits until so many were begun. */
+  reach(count: number): Promise<void>;
+  /** Stops sending, and resolves when the last one has ended. */
+  stop(): Promise<readonly Sent[]>;
+}
+
+/**
+ * A request every 20 ms, in both flows, streamed and not; each is answered with a count of tokens of its own, one of
+ * `counts`: a load that goes on for long comes back to those it had.
+ */
+export function startLoad(
+  { service, account }: Stage,
+  { first = 0, flows = ['compat', 'ticket'] as readonly Flow[], counts = Number.POSITIVE_INFINITY } = {},
+): Load {
+  const sent: Sent[] = [];
+  const open = new Set<Promise<void>>();
+  const startOfLoad = performance.now();
+  let begun = 0;
+  const one = async (index: number): Promise<void> => {
+    const flow = flows[Math.floor(index / 2) % flows.length] ?? 'compat';
+    const stream = index % 2 === 0;
+    const usage = usageOf(7, firstCount + (index % counts));
+    const act: Act = stream
+      ? { kind: 'answer', usage, pieces: 10, pieceMs: 20 }
+      : { kind: 'answer', usage, delayMs: 100 + (index % 7) * 20 };
+    const body = {
+      model: 'm/one',
+      stream,
+      messages: [{ role: 'user', content: scripted({ alpha: act }, String(index)) }],
+      max_completion_tokens: 8000,
+    };
+    const startedAt = performance.now() - startOfLoad;
+    const called = await ask(service, account.inferenceKey, flow, body, { deadlineMs });
+    sent.push({ index, flow, stream, called, startedAt, endedAt: performance.now() - startOfLoad });
+  };
+  const timer = setInterval(() => {
+    const asking = one(first + begun).finally(() => open.delete(asking));
+    begun += 1;
+    open.add(asking);
+  }, everyMs);
+  return {
+    sent,
+    get begun() {
+      return begun;
+    },
+    get elapsedMs() {
+      return performance.now() - startOfLoad;
+    },
+    reach: (count) => until(() => begun >= count, `${count} requests are begun`, 60_000),
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(open);
+      return sent;
+    },
+  };
+}
+
+/** Waits until requests of both flows, begun after now, are answered to their end. */
+export async function untilServed(load: Load): Promise<void> {
+  const from = load.sent.length;
+  const has = (flow: Flow): boolean =>
+    load.sent.slice(from).some((sent) => sent.flow === flow && sent.called.complete && sent.startedAt >= begunAt);
+  const begunAt = load.elapsedMs;
+  await until(() => has('compat') && has('ticket'), 'both flows are served again', 30_000);
+}
+
+const rowOf = (rows: readonly UsageRow[], index: number): UsageRow | undefined =>
+  rows.find(({ completion_tokens }) => completion_tokens === firstCount + index);
+
+/** What must hold of the clients whatever was killed: none is stuck, none is told 401, and a 503 says when to come back. */
+export function expectCivil(sent: readonly Sent[]): void {
+  const described = ({ index, flow, stream, called, startedAt, endedAt }: Sent): string =>
+    `${index} ${flow} ${stream ? 'streamed' : 'whole'} ${called.status} ${called.ended} ${errorOf(called)?.type ?? ''} at ${Math.round(startedAt)} for ${Math.round(endedAt - startedAt)}`;
+  expect(sent.filter(({ called }) => called.ended === 'stuck').map(described)).toEqual([]);
+  const allowed = new Set([200, 503, undefined]);
+  expect(sent.filter(({ called }) => !allowed.has(called.status)).map(described)).toEqual([]);
+  const rude = sent.filter(({ called }) => called.status === 503 && !(Number(called.headers['retry-after']) >= 1));
+  expect(rude.map(described)).toEqual([]);
+}
+
+/** Compares what every client got with what was booked: nothing lost, nothing doubled, nothing charged for nothing. */
+export async function expectFair(
+  { service, account, provider }: Stage,
+  sent: readonly Sent[],
+  /** Whether some answers may have been cut short by a killed broker. */
+  { brokerDied = false } = {},
+): Promise<void> {
+  await until(async () => (await openRequests(service, account)) === 0n, 'nothing is held', 15_000);
+  const complete = sent.filter(({ called }) => called.complete);
+  const missing = async (): Promise<number[]> => {
+    const rows = await usageRows(service, account);
+    return complete.filter(({ index }) => rowOf(rows, index) === undefined).map(({ index }) => index);
+  };
+  await until(async () => (await missing()).length === 0, 'every answer is booked', 25_000).catch(() => {});
+  expect(await missing(), 'answers that nobody paid for').toEqual([]);
+
+  const rows = await usageRows(service, account);
+  const counts = rows.filter(({ cost }) => cost > 0n).map(({ completion_tokens }) => completion_tokens);
+  expect(new Set(counts).size, 'a charge each').toBe(counts.length);
+  for (const { index, called } of sent) {
+    const row = rowOf(rows, index);
+    const price = costOf({ prompt: 7, completion: firstCount + index }, pricing);
+    if (row !== undefined) expect([row.cost, row.estimated], `request ${index}`).toEqual([price, false]);
+    if (called.complete || row === undefined) continue;
+    // Not complete, and charged all the same: only where the whole answer had come when the broker died.
+    expect(
+      brokerDied && provider.answered.has(String(index)),
+      `request ${index}: ${called.status} ${called.text.slice(-300)}`,
+    ).toBe(true);
+  }
+}
+
+async function openRequests({ controlUrl }: Service, { managementKey }: TestAccount): Promise<bigint> {
+  const answer = await fetch(`${controlUrl}/balance`, { headers: bearer(managementKey) });
+  const { reserved } = (await answer.json()) as { reserved: number };
+  return BigInt(Math.round(reserved * 1e9));
+}
+
+const originOf = (url: string): string => new URL(url).origin;
+
+export type Readiness = 'ready' | 'not ready' | 'no answer';
+
+/** What `/readyz` of a plane says, within two seconds. */
+export async function readinessOf(service: Service, plane: 'control' | 'broker'): Promise<Readiness> {
+  const url = `${originOf(plane === 'control' ? service.controlUrl : service.baseUrl)}/readyz`;
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await answer.body?.cancel();
+    return answer.ok ? 'ready' : answer.status === 503 ? 'not ready' : 'no answer';
+  } catch {
+    return 'no answer';
+  }
+}
+
+export const untilReadiness = (service: Service, plane: 'control' | 'broker', wanted: Readiness): Promise<void> =>
+  until(async () => (await readinessOf(service, plane)) === wanted, `${plane} is ${wanted}`, 20_000);

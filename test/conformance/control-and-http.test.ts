@@ -1,0 +1,14 @@
+import { account } from './account.ts';
+import { badInput } from './bad-input.ts';
+import { catalog } from './catalog.ts';
+import { credentials } from './credentials.ts';
+import { paths } from './paths.ts';
+import { sessions } from './sessions.ts';
+import { describeConformance } from './suite.ts';
+import { tickets } from './tickets.ts';
+
+await describeConformance(
+  'credentials, accounts and HTTP',
+  [catalog, tickets, credentials, sessions, account, paths, badInput],
+  { accounts: 8 },
+);

@@ -1,0 +1,83 @@
+import { embeddingsAnswerSchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { allOf, ask, expectCallersFault, expectError, flows } from './client.ts';
+import type { Concept } from './suite.ts';
+import { upstreamModels } from './world.ts';
+
+const model = 'acme/embed';
+
+/** Interface 4.1: embeddings, as an OpenAI client asks for them. */
+export const embeddings: Concept = (suite) => {
+  describe.each(flows)('embeddings, %s flow', (flow) => {
+    const askFor = (body: object) =>
+      ask(suite.service, suite.account.inferenceKey, { model, ...body }, { flow, path: '/embeddings' });
+
+    it.each([
+      ['a text', 'one', 1],
+      ['texts', ['one', 'two', 'three'], 3],
+      ['tokens', [15_339, 1917], 1],
+      ['lists of tokens', [[15_339], [1917, 3]], 2],
+    ])('interface 4.1: vectors are returned for %s', async (_, input, count) => {
+      const answer = await askFor({ input });
+      expect(answer.status, answer.text).toBe(200);
+      const { data, model: said } = embeddingsAnswerSchema.parse(answer.json);
+      expect(said).toBe(model);
+      expect(data).toEqual(
+        Array.from({ length: count }, (_, index) => ({
+          object: 'embedding',
+          index,
+          embedding: [0.1, -0.25, index],
+        })),
+      );
+      expect(suite.lastSeen().path).toBe('/v1/embeddings');
+      expect(suite.lastSeen().body).toMatchObject({ model: 'embed-1', input });
+    });
+
+    it('design 5: they go through the same meter, with usage and cost', async () => {
+      const answer = await askFor({ input: ['a', 'b'] });
+      expect(answer.json).toMatchObject({ usage: { prompt_tokens: 8, total_tokens: 8, cost: 0.00000016 } });
+    });
+
+    it("design 6: the provider's own names do not leak, and unknown fields are not forwarded", async () => {
+      const answer = await askFor({ input: 'a', canary: 'CANARY', metadata: { a: 'CANARY' } });
+      expect(answer.status, answer.text).toBe(200);
+      expect(suite.lastSeen().text).not.toContain('CANARY');
+      for (const mark of upstreamModels) expect(allOf(answer)).not.toContain(mark);
+    });
+
+    it('interface 4.1: dimensions, encoding_format and user reach the provider', async () => {
+      const parameters = { dimensions: 3, encoding_format: 'float', user: 'end-user-7' };
+      const answer = await askFor({ input: 'a', ...parameters });
+      expect(answer.status, answer.text).toBe(200);
+      expect(suite.lastSeen().body).toMatchObject(parameters);
+    });
+
+    it('interface 7: an unknown model is 404 model_not_found', async () => {
+      expectError(await askFor({ model: 'acme/nothing', input: 'a' }), 404, 'model_not_found');
+    });
+  });
+
+  describe('embeddings, wrong shapes', () => {
+    it.each<[string, object]>([
+      ['no input', {}],
+      ['an empty list', { input: [] }],
+      ['an input that is an object', { input: {} }],
+      ['a mixed list', { input: ['a', 5] }],
+      ['fractions for tokens', { input: [1.5] }],
+      ['dimensions that are no number', { input: 'a', dimensions: 'many' }],
+      ['an unknown encoding', { input: 'a', encoding_format: 'hex' }],
+    ])('interface 7: %s is 400 invalid_request', async (_, body) => {
+      const answer = await ask(suite.service, suite.account.inferenceKey, { model, ...body }, { path: '/embeddings' });
+      expectError(answer, 400, 'invalid_request');
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.1: a model of another kind does not serve', async () => {
+      const key = suite.account.inferenceKey;
+      expectCallersFault(await ask(suite.service, key, { model: 'acme/small', input: 'a' }, { path: '/embeddings' }));
+      expectCallersFault(await ask(suite.service, key, { model }));
+      expectCallersFault(await ask(suite.service, key, { model: 'beta/paint' }));
+      expect(suite.asked).toBe(0);
+    });
+  });
+};

@@ -1,0 +1,14 @@
+import { chatBody } from './chat-body.ts';
+import { embeddings } from './embeddings.ts';
+import { reasoning } from './reasoning.ts';
+import { responseHeaders } from './response-headers.ts';
+import { selection } from './selection.ts';
+import { streaming } from './streaming.ts';
+import { describeConformance } from './suite.ts';
+import { unlisted } from './unlisted.ts';
+
+await describeConformance(
+  'inference',
+  [chatBody, reasoning, streaming, responseHeaders, embeddings, selection, unlisted],
+  { accounts: 1 },
+);

@@ -1,0 +1,163 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A request as a provider saw it. */
+export interface SeenRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The parsed body. */
+  readonly body: Record<string, unknown>;
+  readonly text: string;
+  /** Resolves when the connection of this request is closed by the other side. */
+  readonly closed: Promise<void>;
+}
+
+export type ProviderHandler = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
+
+/** A provider of the OpenAI shape whose every answer a test decides. */
+export interface FakeProvider {
+  /** For `base_url` of a registry. */
+  readonly baseUrl: string;
+  /** Everything that was asked, in order. */
+  readonly seen: SeenRequest[];
+  /** Sockets that are open now. */
+  readonly openSockets: number;
+  /** Replaces how requests are answered from now on. */
+  answer(handler: ProviderHandler): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a provider on loopback; it answers `chatAnswer()` until it is told otherwise. */
+export async function startProvider(handler: ProviderHandler = answerChat()): Promise<FakeProvider> {
+  let current = handler;
+  const seen: SeenRequest[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const text = Buffer.concat(pieces).toString('utf8');
+      const recorded: SeenRequest = {
+        path: request.url ?? '',
+        headers: request.headers,
+        body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+        text,
+        closed: new Promise((resolve) => response.once('close', () => resolve())),
+      };
+      seen.push(recorded);
+      void current(recorded, response);
+    });
+    request.on('error', () => {});
+    response.on('error', () => {});
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    seen,
+    get openSockets() {
+      return sockets.size;
+    },
+    answer(next) {
+      current = next;
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export interface ChatAnswerOptions {
+  readonly content?: string;
+  readonly promptTokens?: number;
+  readonly completionTokens?: number;
+  readonly cachedTokens?: number;
+  /** Pieces of a stream; default: the words of the content. */
+  readonly pieces?: readonly string[];
+  /** Pause between pieces. */
+  readonly pieceMs?: number;
+}
+
+/** Answers chat requests as asked, whole or streamed, and embeddings with one vector an input. */
+export function answerChat(options: ChatAnswerOptions = {}): ProviderHandler {
+  const {
+    content = 'Hello there, this is a provider.',
+    promptTokens = 10,
+    completionTokens = 20,
+    cachedTokens = 0,
+  } = options;
+  const usage = {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+  };
+  return async (request, response) => {
+    if (request.path.endsWith('/embeddings')) return answerEmbeddings(request, response);
+    const identity = {
+      id: 'provider-own-id',
+      created: 1_700_000_000,
+      model: String(request.body.model),
+      system_fingerprint: 'fp_secret',
+    };
+    if (request.body.stream !== true) {
+      return sendJson(response, 200, {
+        ...identity,
+        object: 'chat.completion',
+        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop', logprobs: null }],
+        usage,
+      });
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const chunk = (choice: object | undefined, more: object = {}): string =>
+      `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices: choice === undefined ? [] : [{ index: 0, ...choice }], ...more })}\n\n`;
+    response.write(chunk({ delta: { role: 'assistant', content: '' }, finish_reason: null }));
+    for (const piece of options.pieces ?? content.match(/\s*\S+/g) ?? []) {
+      if (response.destroyed) return;
+      response.write(chunk({ delta: { content: piece }, finish_reason: null }));
+      if (options.pieceMs) await new Promise((resolve) => setTimeout(resolve, options.pieceMs));
+    }
+    response.write(chunk({ delta: {}, finish_reason: 'stop' }));
+    response.write(chunk(undefined, { usage }));
+    response.end('data: [DONE]\n\n');
+  };
+}
+
+function answerEmbeddings(request: SeenRequest, response: ServerResponse): void {
+  const { input } = request.body;
+  const inputs = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input];
+  sendJson(response, 200, {
+    object: 'list',
+    model: request.body.model,
+    data: inputs.map((_, index) => ({ object: 'embedding', index, embedding: [0.1, -0.25, index] })),
+    usage: { prompt_tokens: inputs.length * 4, total_tokens: inputs.length * 4 },
+  });
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Fails every request with a status, and a body that must never reach a client. */
+export const answerError =
+  (
+    status: number,
+    error: object = { message: 'RAW-PROVIDER-ERROR', code: 'raw' },
+    headers: Record<string, string> = {},
+  ): ProviderHandler =>
+  (_request, response) =>
+    sendJson(response, status, { error }, headers);
+
+/** Accepts and says nothing. */
+export const answerNothing: ProviderHandler = () => {};

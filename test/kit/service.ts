@@ -1,0 +1,409 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
+import { initialPreferences, type Preferences } from '@sotto/router';
+import pg from 'pg';
+import { freePort } from './free-port.ts';
+
+export interface ServiceOptions {
+  /** `one`: embedded mode, both planes in one process on the in-memory state. `two`: two processes on Redis. */
+  readonly planes: 'one' | 'two';
+  readonly databaseUrl: string;
+  /** Needed for `two`. */
+  readonly redisUrl?: string | undefined;
+  /** YAML of PROVIDERS_FILE and CATALOG_FILE. */
+  readonly registry: string;
+  readonly catalog: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface TestAccount {
+  readonly accountId: string;
+  readonly workspaceId: string;
+  readonly inferenceKey: string;
+  readonly managementKey: string;
+}
+
+export interface TestProcess {
+  readonly pid: number;
+  /** Starts it on the same port, and does not wait for it. */
+  start(): void;
+  kill9(): Promise<void>;
+  /** Starts it again on the same port, and waits until it is ready. */
+  restart(): Promise<void>;
+  /** SIGTERM; resolves to the exit code. */
+  terminate(): Promise<number | null>;
+}
+
+/** The service as its users meet it: real processes, over HTTP. */
+export interface Service {
+  readonly controlUrl: string;
+  readonly baseUrl: string;
+  readonly pool: pg.Pool;
+  /** Of the Redis that the planes share; undefined where both are one process. */
+  readonly redisUrl: string | undefined;
+  readonly control: TestProcess;
+  /** The same as `control` where both planes are one process. */
+  readonly broker: TestProcess;
+  /** Everything the processes wrote to stdout and stderr so far. */
+  logs(): string;
+  /** An account with money and a key of each kind, ready to be used. Default: 10 USD. */
+  createAccount(options?: { readonly usd?: number; readonly preferences?: Partial<Preferences> }): Promise<TestAccount>;
+  /** A further key of an account, ready to be used. */
+  createKey(
+    account: TestAccount,
+    options?: {
+      readonly kind?: 'inference' | 'management';
+      readonly limitUsd?: number;
+      readonly openaiCompatible?: boolean;
+    },
+  ): Promise<string>;
+  /** Replaces preferences of an account's workspace, and waits until the brokers have them. */
+  setPreferences(account: TestAccount, preferences: Partial<Preferences>): Promise<void>;
+  /** A ticket, as `POST /inference/tickets` answers it; throws where it is refused. */
+  mintTicket(key: string, request: object): Promise<{ ticket: string; privacy_class: string; expires_at: string }>;
+  /** Starts a further broker beside the one there is; it ends with the service. */
+  addBroker(): Promise<{ readonly process: TestProcess; readonly baseUrl: string }>;
+  /** Puts another catalog in force, and waits until control shows it (SIGHUP). */
+  replaceCatalog(catalog: string): Promise<void>;
+  /** Runs a command of `sotto-control` on this service's database and Redis. */
+  runControl(args: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
+  /** Waits until everything is settled: nothing held, nothing unbooked, wallet = ledger. Answers the balance in nano-USD. */
+  settled(account: TestAccount): Promise<bigint>;
+  stop(): Promise<void>;
+}
+
+const node = process.execPath;
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readyMs = 60_000;
+
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const folder = await mkdtemp(join(tmpdir(), 'sotto-test-service-'));
+  const registryFile = join(folder, 'providers.yaml');
+  const catalogFile = join(folder, 'catalog.yaml');
+  await writeFile(registryFile, options.registry);
+  await writeFile(catalogFile, options.catalog);
+  await migrateDatabase(options.databaseUrl);
+  const ports = { control: await freePort(), confidential: await freePort() };
+  const secret = (): string => randomBytes(32).toString('base64');
+  const sharedSecrets = { TICKET_SEALING_KEY: secret(), SETTLEMENT_MAC_KEY: secret() };
+  // The broker has neither these nor a database.
+  const controlSecrets = { ACCOUNT_REF_KEY: secret(), SESSION_SECRET: secret() };
+  const shared = {
+    PATH: process.env.PATH ?? '',
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'info',
+    PROVIDERS_FILE: registryFile,
+    CATALOG_FILE: catalogFile,
+    CONTROL_PORT: String(ports.control),
+    CONFIDENTIAL_PORT: String(ports.confidential),
+    RATE_LIMIT_CONTROL: '1000000',
+    RATE_LIMIT_REQUESTS: '1000000',
+    RATE_LIMIT_TOKENS: '1000000000',
+    ...sharedSecrets,
+  };
+  const output: string[] = [];
+  const controlOrigin = `http://127.0.0.1:${ports.control}`;
+  const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
+  const planes =
+    options.planes === 'one'
+      ? [
+          new Plane(
+            ['apps/embedded/src/main.ts'],
+            {
+              ...shared,
+              ...controlSecrets,
+              SOTTO_DATA_DIR: join(folder, 'data'),
+              DATABASE_URL: options.databaseUrl,
+              ...options.environment,
+            },
+            [controlOrigin, confidentialOrigin],
+            output,
+          ),
+        ]
+      : [
+          new Plane(
+            ['apps/confidential/src/main.ts'],
+            { ...shared, CONFIDENTIAL_TLS: 'off', REDIS_URL: options.redisUrl ?? '', ...options.environment },
+            [confidentialOrigin],
+            output,
+          ),
+          new Plane(
+            ['apps/control/src/main.ts', 'serve'],
+            {
+              ...shared,
+              ...controlSecrets,
+              DATABASE_URL: options.databaseUrl,
+              REDIS_URL: options.redisUrl ?? '',
+              ...options.environment,
+            },
+            [controlOrigin],
+            output,
+          ),
+        ];
+  const [broker, control = broker] = planes;
+  if (broker === undefined || control === undefined) throw new Error('no planes');
+  for (const plane of planes) plane.start();
+  for (const plane of planes) await plane.ready();
+
+  const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 5 });
+  pool.on('error', () => {});
+  const baseUrl = `${confidentialOrigin}/v1`;
+  const controlUrl = `${controlOrigin}/v1`;
+  const usable = (key: string): Promise<void> =>
+    until(async () => {
+      const answer = await fetch(`${baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
+      await answer.body?.cancel();
+      return answer.status === 200 || answer.status === 403;
+    }, 'the key is usable');
+
+  const service: Service = {
+    controlUrl,
+    baseUrl,
+    pool,
+    redisUrl: options.planes === 'two' ? options.redisUrl : undefined,
+    control,
+    broker,
+    logs: () => output.join(''),
+
+    async createAccount({ usd = 10, preferences } = {}) {
+      const ids = await createAccount(pool, { userId: undefined, name: 'test' });
+      const { accountId, defaultWorkspaceId: workspaceId } = ids;
+      if (usd > 0) {
+        const amountNusd = BigInt(Math.round(usd * 1e9));
+        await creditAccount(pool, { accountId, amountNusd, kind: 'top_up', reference: `test:${accountId}` });
+      }
+      if (preferences !== undefined) await writePreferences(pool, workspaceId, preferences);
+      const make = async (kind: 'inference' | 'management'): Promise<string> =>
+        (
+          await insertKey(pool, {
+            accountId,
+            workspaceId,
+            kind,
+            name: kind,
+            creditLimitNusd: undefined,
+            openaiCompatible: true,
+          })
+        ).key;
+      const account = {
+        accountId,
+        workspaceId,
+        inferenceKey: await make('inference'),
+        managementKey: await make('management'),
+      };
+      await usable(account.inferenceKey);
+      await usable(account.managementKey);
+      await until(async () => projected(pool, accountId), 'the account is projected');
+      return account;
+    },
+
+    async createKey({ accountId, workspaceId }, { kind = 'inference', limitUsd, openaiCompatible = true } = {}) {
+      const creditLimitNusd = limitUsd === undefined ? undefined : BigInt(Math.round(limitUsd * 1e9));
+      const { key } = await insertKey(pool, {
+        accountId,
+        workspaceId,
+        kind,
+        name: 'further',
+        creditLimitNusd,
+        openaiCompatible,
+      });
+      await usable(key);
+      return key;
+    },
+
+    async setPreferences({ accountId, workspaceId }, preferences) {
+      await writePreferences(pool, workspaceId, preferences);
+      await until(async () => projected(pool, accountId), 'the preferences are projected');
+    },
+
+    async mintTicket(key, request) {
+      const answer = await fetch(`${controlUrl}/inference/tickets`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(request),
+      });
+      const body = (await answer.json()) as { ticket: string; privacy_class: string; expires_at: string };
+      if (answer.status !== 200) throw new Error(`no ticket: ${answer.status} ${JSON.stringify(body)}`);
+      return body;
+    },
+
+    async addBroker() {
+      const port = await freePort();
+      const origin = `http://127.0.0.1:${port}`;
+      const environment = {
+        ...shared,
+        CONFIDENTIAL_PORT: String(port),
+        CONFIDENTIAL_TLS: 'off',
+        REDIS_URL: options.redisUrl ?? '',
+        ...options.environment,
+      };
+      const plane = new Plane(['apps/confidential/src/main.ts'], environment, [origin], output);
+      planes.push(plane);
+      plane.start();
+      await plane.ready();
+      return { process: plane, baseUrl: `${origin}/v1` };
+    },
+
+    async replaceCatalog(catalog) {
+      const listed = async (): Promise<string> => (await fetch(`${controlUrl}/catalog/models`)).text();
+      const before = await listed();
+      await writeFile(catalogFile, catalog);
+      process.kill(control.pid, 'SIGHUP');
+      await until(async () => (await listed()) !== before, 'the catalog is in force');
+    },
+
+    runControl(args) {
+      const command = [
+        '--conditions=@sotto/source',
+        '--disable-warning=ExperimentalWarning',
+        'apps/control/src/main.ts',
+      ];
+      const redis: Record<string, string> = service.redisUrl === undefined ? {} : { REDIS_URL: service.redisUrl };
+      const env = { PATH: shared.PATH, DATABASE_URL: options.databaseUrl, ...redis };
+      return new Promise((resolve) => {
+        execFile(node, [...command, ...args], { cwd: root, env }, (failure, out, error) => {
+          resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, output: `${out}${error}` });
+        });
+      });
+    },
+
+    async settled({ accountId, managementKey }) {
+      let balance = 0n;
+      await until(async () => {
+        const answer = await fetch(`${controlUrl}/balance`, { headers: { authorization: `Bearer ${managementKey}` } });
+        if (answer.status !== 200) return false;
+        const { available, reserved } = (await answer.json()) as { available: number; reserved: number };
+        const { rows } = await pool.query<{ balance: string; ledger: string }>(
+          `select balance_nusd as balance,
+             (select coalesce(sum(amount_nusd), 0) from ledger_entries where ledger_account = 'wallet:' || a.id) as ledger
+           from accounts a where id = $1`,
+          [accountId],
+        );
+        const [row] = rows;
+        if (row === undefined || row.balance !== row.ledger) return false;
+        balance = BigInt(row.balance);
+        return reserved === 0 && BigInt(Math.round(available * 1e9)) === balance;
+      }, 'everything is settled');
+      return balance;
+    },
+
+    async stop() {
+      for (const plane of planes) await plane.terminate();
+      await pool.end();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return service;
+}
+
+async function writePreferences(pool: pg.Pool, workspaceId: string, preferences: Partial<Preferences>): Promise<void> {
+  await pool.query('update workspaces set preferences = $2 where id = $1', [
+    workspaceId,
+    JSON.stringify({ ...initialPreferences, ...preferences }),
+  ]);
+  await pool.query('update api_keys set generation = generation + 1 where workspace_id = $1', [workspaceId]);
+}
+
+async function projected(pool: pg.Pool, accountId: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select 1 from api_keys where account_id = $1 and projected_generation < generation
+     union all select 1 from accounts where id = $1 and projected_version < version`,
+    [accountId],
+  );
+  return rowCount === 0;
+}
+
+/** Polls until a condition holds; throws what did not come true. */
+export async function until(
+  condition: () => Promise<boolean> | boolean,
+  what: string | (() => string),
+  timeoutMs = 20_000,
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    if (await Promise.resolve(condition()).catch(() => false)) return;
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+class Plane implements TestProcess {
+  readonly #args: readonly string[];
+  readonly #environment: Record<string, string>;
+  readonly #origins: readonly string[];
+  readonly #output: string[];
+  #child: ChildProcess | undefined;
+
+  constructor(
+    args: readonly string[],
+    environment: Record<string, string>,
+    origins: readonly string[],
+    output: string[],
+  ) {
+    this.#args = args;
+    this.#environment = environment;
+    this.#origins = origins;
+    this.#output = output;
+    process.once('exit', () => this.#child?.kill('SIGKILL'));
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  start(): void {
+    const child = spawn(node, ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', ...this.#args], {
+      cwd: root,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const keep = (piece: Buffer): void => {
+      this.#output.push(piece.toString('utf8'));
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    this.#child = child;
+  }
+
+  async ready(): Promise<void> {
+    for (const origin of this.#origins) {
+      await until(
+        async () => {
+          if (this.#child?.exitCode != null) throw new Error('it has ended');
+          const answer = await fetch(`${origin}/readyz`);
+          await answer.body?.cancel();
+          return answer.ok;
+        },
+        () => `${this.#args[0]} is ready; it wrote: ${this.#output.slice(-20).join('').slice(-2000)}`,
+        readyMs,
+      );
+    }
+  }
+
+  async kill9(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  async restart(): Promise<void> {
+    this.start();
+    await this.ready();
+  }
+
+  async terminate(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null)
+      return Promise.resolve(child?.exitCode ?? null);
+    return new Promise((resolve) => {
+      child.once('exit', (code) => resolve(code));
+      child.kill(signal);
+    });
+  }
+}

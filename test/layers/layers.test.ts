@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What each part may import of ours. Imports point inward; a new arrow is a decision, not an accident. */
+const mayImport: Record<string, readonly string[]> = {
+  'packages/wire': [],
+  'packages/settings': [],
+  'packages/http': ['wire'],
+  'packages/money': [],
+  'packages/router': ['wire', 'money'],
+  'packages/state': ['wire', 'money', 'router'],
+  'packages/providers': ['wire', 'money', 'router'],
+  'apps/confidential': ['wire', 'settings', 'http', 'money', 'router', 'state', 'providers'],
+  'apps/control': ['wire', 'settings', 'http', 'money', 'router', 'state'],
+  'apps/embedded': ['settings', 'state', 'control', 'confidential'],
+};
+
+interface SourceFile {
+  readonly part: string;
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+function sources(): SourceFile[] {
+  return Object.keys(mayImport).flatMap((part) =>
+    readdirSync(join(root, part, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.tsx?$/.test(name) && !/\.test\.tsx?$/.test(name))
+      .map((name) => {
+        const path = join(root, part, 'src', name);
+        const text = readFileSync(path, 'utf8');
+        const imports = [...text.matchAll(/(?:from|import|import\()\s*'([^']+)'/g)].flatMap(
+          ([, specifier]) => specifier ?? [],
+        );
+        return { part, path: relative(root, path), text, imports };
+      }),
+  );
+}
+
+const files = sources();
+const ours = (specifier: string): string | undefined => /^@sotto\/([^/]+)/.exec(specifier)?.[1];
+
+describe('the layers', () => {
+  it('were really scanned', () => {
+    for (const part of Object.keys(mayImport))
+      expect(files.filter((file) => file.part === part).length, part).toBeGreaterThan(2);
+    expect(files.length).toBeGreaterThan(100);
+    expect(files.some((file) => file.imports.includes('@sotto/wire'))).toBe(true);
+    expect(files.some((file) => file.part === 'apps/control' && file.imports.includes('pg'))).toBe(true);
+  });
+
+  it('import only inward, and only the front door of a package', () => {
+    for (const { part, path, imports } of files) {
+      for (const specifier of imports) {
+        const name = ours(specifier);
+        if (name === undefined) continue;
+        expect(mayImport[part], `${path} imports ${specifier}`).toContain(name);
+        expect(specifier, `${path} reaches into a package`).toBe(`@sotto/${name}`);
+      }
+    }
+  });
+
+  it('stay inside their own folder with relative imports', () => {
+    for (const { part, path, imports } of files) {
+      for (const specifier of imports.filter((name) => name.startsWith('.'))) {
+        const target = relative(root, join(root, dirname(path), specifier));
+        expect(target.startsWith(`${part}/`), `${path} imports ${specifier}`).toBe(true);
+      }
+    }
+  });
+
+  it('have no circles between files', () => {
+    const graph = new Map(
+      files.map(({ path, imports }) => [
+        path,
+        imports.filter((name) => name.startsWith('.')).map((name) => relative(root, join(root, dirname(path), name))),
+      ]),
+    );
+    const state = new Map<string, 'open' | 'done'>();
+    const visit = (path: string, trail: readonly string[]): void => {
+      expect(state.get(path), `circle: ${[...trail, path].join(' → ')}`).not.toBe('open');
+      if (state.has(path)) return;
+      state.set(path, 'open');
+      for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+      state.set(path, 'done');
+    };
+    for (const path of graph.keys()) visit(path, []);
+  });
+
+  it('keep processes out of packages: no environment, no signals, no listening', () => {
+    for (const { part, path, text } of files) {
+      if (!part.startsWith('packages/')) continue;
+      expect(text, path).not.toMatch(/process\.(env|on|exit|argv)/);
+      expect(text, path).not.toMatch(/\.listen\(/);
+    }
+  });
+});
+
+describe('dependencies tell', () => {
+  const resolves = (part: string, name: string): boolean => {
+    try {
+      createRequire(join(root, part, 'package.json')).resolve(name);
+      return true;
+    } catch (error) {
+      // A package that is there but has no `require` entry was found all the same.
+      return error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+    }
+  };
+
+  it('the broker cannot reach accounts or billing', () => {
+    expect(resolves('apps/confidential', 'fastify')).toBe(true);
+    expect(resolves('apps/control', 'pg')).toBe(true);
+    for (const name of ['pg', 'drizzle-orm', 'better-auth', 'stripe', '@sotto/control', '@sotto/embedded']) {
+      expect(resolves('apps/confidential', name), name).toBe(false);
+    }
+  });
+
+  it('control cannot reach the provider adapters', () => {
+    for (const name of ['@sotto/providers', 'undici', '@sotto/confidential']) {
+      expect(resolves('apps/control', name), name).toBe(false);
+    }
+  });
+
+  it("the broker's own list of libraries is short, and known", () => {
+    const trusted = ['confidential', 'settings', 'http', 'providers', 'router', 'state', 'money', 'wire'].flatMap(
+      (name) => {
+        const part = name === 'confidential' ? 'apps/confidential' : `packages/${name}`;
+        const { dependencies = {} } = JSON.parse(readFileSync(join(root, part, 'package.json'), 'utf8')) as {
+          dependencies?: Record<string, string>;
+        };
+        return Object.keys(dependencies).filter((dependency) => !dependency.startsWith('@sotto/'));
+      },
+    );
+    expect([...new Set(trusted)].sort()).toEqual(['fastify', 'ioredis', 'pino', 'undici', 'yaml', 'zod']);
+  });
+});

@@ -1,0 +1,240 @@
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, bearer, type Called, call, errorOf, type Flow } from '../kit/call.ts';
+import { type Act, type Script, scripted } from '../kit/scripted-provider.ts';
+import { type Service, type TestAccount, until } from '../kit/service.ts';
+import {
+  costOf,
+  embedPricing,
+  expectSettled,
+  type MoneyStage,
+  operatorAccount,
+  pricings,
+  seeded,
+  sum,
+  twoPricings,
+  type UsageRow,
+  usageOf,
+  usageRows,
+} from './world.ts';
+
+const requests = 2000;
+const atOnce = 40;
+const credited = 10_000_000_000n;
+const seed = Number(process.env.MIX_SEED ?? 20_261_121);
+
+interface Sent {
+  readonly index: number;
+  readonly kind: 'one' | 'two' | 'embed' | 'refused';
+  readonly called: Called;
+}
+
+/** After a mix of everything nothing is held, and every account of the money tells the same. */
+export function mixSuite(stage: MoneyStage, which: 'one' | 'two'): void {
+  describe('a mix of everything', () => {
+    let account: TestAccount;
+    let pauper: TestAccount;
+    beforeAll(async () => {
+      [account, pauper] = await Promise.all([
+        stage.service.createAccount({ usd: 10 }),
+        stage.service.createAccount({ usd: 0.0000001 }),
+      ]);
+    });
+
+    /** One request, by chance; its answer is told from all others by its count of tokens. */
+    async function send(service: Service, index: number, random: () => number): Promise<Sent> {
+      const pick = <T>(...choices: readonly [T, ...T[]]): T =>
+        choices[Math.floor(random() * choices.length)] ?? choices[0];
+      const flow: Flow = pick('compat', 'ticket');
+      const stream = pick(true, false);
+      if (random() < 0.1) return { index, kind: 'refused', called: await refused(service, flow, stream, pick) };
+
+      const answer: Act = {
+        kind: 'answer',
+        usage: usageOf(7, index + 1),
+        delayMs: pick(0, 0, 1, 5),
+        pieces: pick(1, 5, 40),
+        pieceMs: pick(0, 2, 5),
+      };
+      const failure: Act = pick<Act>(
+        { kind: 'status', status: pick(400, 403, 429, 500, 503) },
+        { kind: 'break' },
+        { kind: 'break', afterPieces: pick(1, 20) },
+        { kind: 'silence' },
+      );
+      const script: Script = {
+        alpha: random() < 0.3 ? failure : answer,
+        beta: random() < 0.15 ? { kind: 'status', status: 500 } : answer,
+      };
+      const { kind } = pick(
+        { kind: 'one' } as const,
+        { kind: 'two' } as const,
+        { kind: 'two' } as const,
+        { kind: 'embed' } as const,
+      );
+      // Where nobody else could answer, a silent provider holds the client until it leaves.
+      const silent = script.alpha?.kind === 'silence';
+      const letters = 200 + random() * 4000;
+      const leaving =
+        silent || random() < 0.3
+          ? pick(
+              { leaveAfterMs: random() * 60 },
+              { leaveWhen: (text: string) => text.length > letters, leaveAfterMs: 300 },
+            )
+          : {};
+      const content = scripted(script, String(index));
+      if (kind === 'embed') {
+        const act: Act =
+          script.alpha?.kind === 'answer'
+            ? { kind: 'answer', usage: { prompt_tokens: index + 1, total_tokens: index + 1 } }
+            : failure;
+        // Long enough that its hold covers what the provider will report.
+        const input = scripted({ alpha: act }, String(index)).padEnd(requests, ' ');
+        const options = { ...leaving, path: '/embeddings' };
+        return {
+          index,
+          kind,
+          called: await ask(service, account.inferenceKey, flow, { model: 'm/embed', input }, options),
+        };
+      }
+      const body = {
+        model: kind === 'one' ? 'm/one' : 'm/two',
+        stream,
+        messages: [{ role: 'user', content }],
+        max_completion_tokens: 3000,
+        ...(random() < 0.5 ? { stream_options: { include_usage: true } } : {}),
+      };
+      return { index, kind, called: await ask(service, account.inferenceKey, flow, body, leaving) };
+    }
+
+    /** A request that must not run. */
+    function refused(
+      service: Service,
+      flow: Flow,
+      stream: boolean,
+      pick: <T>(...choices: readonly [T, ...T[]]) => T,
+    ): Promise<Called> {
+      const url = `${service.baseUrl}/chat/completions`;
+      const good = bearer(account.inferenceKey);
+      const messages = [{ role: 'user', content: scripted({ '*': { kind: 'answer', usage: usageOf(1, 1) } }) }];
+      const key = account.inferenceKey;
+      return pick(
+        () => call(url, good, {}, { raw: '{"model": "m/one", "messages": [' }),
+        () => ask(service, key, flow, { model: 'm/nobody', stream, messages }),
+        () => call(url, good, { model: 'm/one', stream, messages, n: 3 }),
+        () => call(url, good, { model: 'm/one', stream, messages, max_tokens: 5, max_completion_tokens: 6 }),
+        () => ask(service, key, flow, { model: 'm/one', stream, messages, provider: { only: ['nobody'] } }),
+        () =>
+          ask(service, key, flow, {
+            model: 'm/one',
+            stream,
+            messages: [{ role: 'user', content: 'x'.repeat(60_000) }],
+          }),
+        () => ask(service, pauper.inferenceKey, flow, { model: 'm/one', stream, messages }),
+        () => call(url, bearer(account.managementKey), { model: 'm/one', stream, messages }),
+        () => call(url, bearer(`${account.inferenceKey}x`), { model: 'm/one', stream, messages }),
+        () => call(url, {}, { model: 'm/one', stream, messages }),
+        () => call(url, { 'x-router-ticket': 'sotto_tkt_nothing' }, { model: 'm/one', stream, messages }),
+      )();
+    }
+
+    async function sendAll(send: (index: number) => Promise<Sent>, count: number): Promise<Sent[]> {
+      const sent: Sent[] = [];
+      let next = 0;
+      const worker = async (): Promise<void> => {
+        while (next < count) {
+          const index = next;
+          next += 1;
+          sent.push(await send(index));
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, worker));
+      return sent;
+    }
+
+    const serverOf = ({ called }: Sent): 'alpha' | 'beta' =>
+      called.headers['x-router-provider'] === 'beta' ? 'beta' : 'alpha';
+
+    function fullCost(sent: Sent): bigint {
+      if (sent.kind === 'embed') return costOf({ prompt: sent.index + 1 }, embedPricing);
+      const pricing = sent.kind === 'one' ? pricings['m/one'] : twoPricings[serverOf(sent)];
+      return costOf({ prompt: 7, completion: sent.index + 1 }, pricing);
+    }
+
+    it('leaves nothing held, and the wallet is what was credited less what the usage says', async () => {
+      const { service } = stage;
+      // Each request draws from its own sequence: what it does does not depend on which others were faster.
+      const sent = await sendAll((index) => send(service, index, seeded(seed + index)), requests);
+      const balance = await expectSettled(service, account, credited);
+      await until(async () => (await usageRows(service, account)).filter(({ cost }) => cost === 0n).length > 0, 'rows');
+      const rows = await usageRows(service, account);
+      expect(balance, `seed ${seed}`).toBe(credited - sum(rows.map(({ cost }) => cost)));
+      expect(balance).toBeGreaterThan(0n);
+
+      expect(sent.filter(({ called }) => called.ended === 'stuck')).toEqual([]);
+      for (const { kind, called } of sent) {
+        if (kind === 'refused') expect([400, 401, 402, 403, 404], called.text).toContain(called.status);
+        else if (called.status === 401 || called.status === 500) expect.unreachable(`${called.status} ${called.text}`);
+      }
+
+      // By its count of tokens every measured row is of one request, and every complete answer has its row.
+      const measured = rows.filter(({ status, estimated }) => status === 'completed' && !estimated);
+      const identity = ({ operation, prompt_tokens, completion_tokens }: UsageRow): string =>
+        operation === 'embeddings' ? `embed ${prompt_tokens - 1}` : `chat ${completion_tokens - 1}`;
+      const byIdentity = new Map(measured.map((row) => [identity(row), row]));
+      expect(byIdentity.size).toBe(measured.length);
+      const complete = sent.filter(({ called }) => called.complete);
+      expect(complete.length).toBeGreaterThan(requests / 3);
+      for (const each of complete) {
+        const row = byIdentity.get(`${each.kind === 'embed' ? 'embed' : 'chat'} ${each.index}`);
+        expect(row, `${each.kind} ${each.index}`).toMatchObject({ cost: fullCost(each), provider: serverOf(each) });
+      }
+      // Whoever got an error or left before there was anything pays nothing.
+      const unpaid = sent.filter(({ called: { status } }) => status !== undefined && status !== 200);
+      for (const { index } of unpaid) expect(byIdentity.get(`chat ${index}`)).toBeUndefined();
+      expect(rows.length).toBeLessThanOrEqual(sent.filter(({ kind }) => kind !== 'refused').length);
+      const known = new Set(['completed', 'cancelled', 'failed']);
+      expect(rows.filter(({ status, cost }) => !known.has(status) || (status === 'failed' && cost > 0n))).toEqual([]);
+      for (const status of known) expect(rows.filter((row) => row.status === status).length).toBeGreaterThan(20);
+
+      expect(await usageRows(service, pauper)).toEqual([]);
+      expect(await operatorAccount(service, 'shortfall')).toBe(0n);
+      expect(await operatorAccount(service, 'suspense')).toBe(0n);
+      expect(errorOf(sent.find(({ kind }) => kind === 'refused')?.called ?? ({ text: '' } as Called))).toBeDefined();
+    });
+
+    const memoryOf = async (pid: number): Promise<number> =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+    const socketsOpen = (): number => stage.world.alpha.openSockets + stage.world.beta.openSockets;
+
+    it('a thousand clients that leave: no memory, no socket, no money stays behind', async () => {
+      const { service } = stage;
+      const leaver = await service.createAccount({ usd: 10 });
+      const long = Array.from({ length: 400 }, (_, index) => ` word${index}`).join('');
+      const leave = async (index: number): Promise<Sent> => {
+        const stream = index % 4 !== 0;
+        const script: Script = {
+          '*': stream ? { kind: 'answer', usage: usageOf(5, 5), text: long, pieceMs: 2 } : { kind: 'silence' },
+        };
+        const body = {
+          model: 'm/one',
+          stream,
+          messages: [{ role: 'user', content: scripted(script, String(index)) }],
+          max_completion_tokens: 100,
+        };
+        const options = stream ? { leaveWhen: (text: string) => text.includes('word2') } : { leaveAfterMs: 15 };
+        return { index, kind: 'one', called: await ask(service, leaver.inferenceKey, 'compat', body, options) };
+      };
+      await sendAll(leave, 500);
+      await service.settled(leaver);
+      const before = await memoryOf(service.broker.pid);
+      const sent = await sendAll(leave, 1000);
+      expect(sent.filter(({ called }) => called.ended !== 'left')).toEqual([]);
+      await expectSettled(service, leaver, credited);
+      // What a client left is hung up on, not kept for the next.
+      await until(() => socketsOpen() <= atOnce, 'the providers are left alone');
+      const grown = (await memoryOf(service.broker.pid)) - before;
+      expect(grown, `${which}: ${Math.round(grown / 1e6)} MB more`).toBeLessThan(48e6);
+    });
+  });
+}

@@ -1,0 +1,374 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Settlement, sealAccountRef, shards, signSettlement } from '@sotto/state';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, type Called } from '../kit/call.ts';
+import { lapseLeases, openHolds } from '../kit/redis-holds.ts';
+import { type Act, scripted } from '../kit/scripted-provider.ts';
+import { type Service, type TestAccount, until } from '../kit/service.ts';
+import {
+  accountRefKey,
+  costOf,
+  expectNothingHeld,
+  expectSettled,
+  expectSoundLedger,
+  type MoneyStage,
+  operatorAccount,
+  pricings,
+  settlementMacKey,
+  usageOf,
+  usageRows,
+  withRedis,
+} from './world.ts';
+
+const credited = 10_000_000_000n;
+const tokens = { prompt: 10, completion: 20 };
+const cost = costOf(tokens, pricings['m/one']);
+const answer = { kind: 'answer', usage: usageOf(10, 20) } as const satisfies Act;
+
+const asks = (service: Service, key: string, act: Act = answer, more: object = {}): Promise<Called> =>
+  ask(service, key, 'compat', {
+    model: 'm/one',
+    messages: [{ role: 'user', content: scripted({ '*': act }, String(Math.random())) }],
+    max_completion_tokens: 100,
+    ...more,
+  });
+
+/** The record itself. */
+export function ledgerSuite(stage: MoneyStage): void {
+  describe('the ledger', () => {
+    it('is added to, and never changed', async () => {
+      const { service } = stage;
+      const { pool } = service;
+      const account = await service.createAccount();
+      expect((await asks(service, account.inferenceKey)).complete).toBe(true);
+      await expectSettled(service, account, credited);
+      for (const statement of [
+        'update ledger_entries set amount_nusd = amount_nusd + 1',
+        'update ledger_entries set ledger_account = ledger_account where false',
+        'delete from ledger_entries',
+        'truncate ledger_entries cascade',
+        "update ledger_transactions set kind = 'refund'",
+        'delete from ledger_transactions',
+        'truncate ledger_transactions cascade',
+      ]) {
+        await expect(pool.query(statement), statement).rejects.toThrow(/append-only/);
+      }
+      await expectSettled(service, account, credited);
+    });
+
+    it('takes no transaction that does not balance, and no wallet below nothing', async () => {
+      const { pool } = stage.service;
+      const id = randomUUID();
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        await client.query(
+          "insert into ledger_transactions (id, kind, reference) values ($1, 'adjustment', 'unbalanced')",
+          [id],
+        );
+        await client.query(
+          "insert into ledger_entries (transaction_id, ledger_account, amount_nusd) values ($1, 'revenue', 1)",
+          [id],
+        );
+        await expect(client.query('commit')).rejects.toThrow(/does not balance/);
+      } finally {
+        client.release();
+      }
+      await expect(pool.query('update accounts set balance_nusd = -1')).rejects.toThrow(/not_negative/);
+      await expectSoundLedger(stage.service);
+    });
+  });
+}
+
+/** What comes to the settler through Redis: late, twice, forged or of nobody. */
+export function settlementsSuite(stage: MoneyStage): void {
+  describe('settlements', () => {
+    let redis: Redis;
+    let over = (): void => {};
+    beforeAll(async () => {
+      await new Promise<void>((ready) => {
+        void withRedis(stage.service.redisUrl ?? '', async (connection) => {
+          redis = connection;
+          ready();
+          await new Promise<void>((resolve) => {
+            over = resolve;
+          });
+        });
+      });
+    });
+    afterAll(() => over());
+
+    const streamOf = (shard: number): string => `sotto:{w${shard}}:stream`;
+    const add = (shard: number, payload: string, mac: string): Promise<unknown> =>
+      redis.xadd(streamOf(shard), '*', 'p', payload, 'm', mac);
+    const drained = (): Promise<void> =>
+      until(async () => {
+        const lengths = await Promise.all(shards.map((shard) => redis.xlen(streamOf(shard))));
+        return lengths.every((length) => length === 0);
+      }, 'every stream is read and trimmed');
+
+    /** Runs something while control hangs, so that what it appends can be looked at. */
+    async function whileControlHangs<T>(act: () => Promise<T>): Promise<T> {
+      process.kill(stage.service.control.pid, 'SIGSTOP');
+      try {
+        return await act();
+      } finally {
+        process.kill(stage.service.control.pid, 'SIGCONT');
+      }
+    }
+
+    interface Appended {
+      readonly shard: number;
+      readonly payload: string;
+      readonly mac: string;
+    }
+    async function appended(): Promise<Appended[]> {
+      const found: Appended[] = [];
+      for (const shard of shards) {
+        for (const [, [, payload = '', , mac = '']] of await redis.xrange(streamOf(shard), '-', '+')) {
+          found.push({ shard, payload, mac });
+        }
+      }
+      return found;
+    }
+
+    /** One charge of an account, as its broker wrote it: booked by now, and at hand to be sent again. */
+    async function charge(account: TestAccount): Promise<Appended> {
+      await drained();
+      const found = await whileControlHangs(async () => {
+        expect((await asks(stage.service, account.inferenceKey)).complete).toBe(true);
+        await until(async () => (await appended()).length > 0, 'it is appended');
+        return appended();
+      });
+      const [one, ...others] = found;
+      if (one === undefined || others.length > 0) throw new Error(`${found.length} settlements`);
+      await drained();
+      return one;
+    }
+
+    const settlementOf = (changes: Partial<Settlement> = {}): Settlement => ({
+      v: 1,
+      id: randomBytes(16).toString('base64url'),
+      kind: 'charge',
+      accountRef: sealAccountRef(accountRefKey, {
+        accountId: randomUUID(),
+        workspaceId: randomUUID(),
+        keyId: randomUUID(),
+      }),
+      chargeNusd: '1000',
+      at: 1_700_000_000_000,
+      operation: 'chat',
+      model: 'm/one',
+      provider: 'alpha',
+      privacyClass: 'private',
+      promptTokens: 1,
+      cachedTokens: 0,
+      completionTokens: 1,
+      reasoningTokens: 0,
+      attempts: 1,
+      fallback: false,
+      status: 'completed',
+      estimated: false,
+      ...changes,
+    });
+
+    it('charges once what is sent again, later or in the same batch', async () => {
+      const { service } = stage;
+      const account = await service.createAccount();
+      const { shard, payload, mac } = await charge(account);
+      expect(await expectSettled(service, account, credited)).toBe(credited - cost);
+
+      for (let times = 0; times < 3; times += 1) await add(shard, payload, mac);
+      await drained();
+      const fresh = await whileControlHangs(async () => {
+        expect((await asks(service, account.inferenceKey)).complete).toBe(true);
+        await until(async () => (await appended()).length > 0, 'it is appended');
+        const [one] = await appended();
+        for (let times = 0; times < 3; times += 1) await add(one?.shard ?? 0, one?.payload ?? '', one?.mac ?? '');
+        await add(shard, payload, mac);
+        return one;
+      });
+      await drained();
+      // On a shard of its own it is the same settlement still.
+      const elsewhere = (shard + 1) % shards.length;
+      await add(elsewhere, payload, mac);
+      await add(elsewhere, fresh?.payload ?? '', fresh?.mac ?? '');
+      await drained();
+      expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
+      expect(await usageRows(service, account)).toHaveLength(2);
+    });
+
+    it('charges nobody, and blocks nothing, where the MAC is wrong', async () => {
+      const { service } = stage;
+      const account = await service.createAccount();
+      const { shard, payload, mac } = await charge(account);
+      const rejectedBefore = await rejected(service);
+      const dearer = JSON.stringify({ ...JSON.parse(payload), id: 'another', chargeNusd: '5000000000' });
+      const forged: [string, string][] = [
+        [dearer, mac],
+        [dearer, ''],
+        [dearer, 'not base64 at all \u0000'],
+        [payload.replace(/"id":"[^"]+"/, '"id":"replayed-under-another-id"'), mac],
+        [payload, Buffer.from(mac, 'base64url').fill(0).toString('base64url')],
+        [payload, signSettlement(randomBytes(32), JSON.parse(payload)).mac],
+        ['', ''],
+        ['not json', mac],
+        // What a Postgres text cannot hold.
+        ['nothing \u0000 at all', mac],
+        ['half a pair \ud800', mac],
+        ['x'.repeat(1_000_000), mac],
+      ];
+      for (const [forgedPayload, forgedMac] of forged) await add(shard, forgedPayload, forgedMac);
+      await redis.xadd(streamOf(shard), '*', 'something', 'else');
+      await redis.xadd(streamOf(shard), '*', 'p', payload, 'm', mac, 'more', 'fields');
+      // Behind them, on the same shard, a charge that is right.
+      expect((await asks(service, account.inferenceKey)).complete).toBe(true);
+      await drained();
+      expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
+      expect((await rejected(service)) - rejectedBefore).toBe(forged.length + 1);
+    });
+
+    const rejected = async ({ pool }: Service): Promise<number> =>
+      Number((await pool.query<{ count: string }>('select count(*) from rejected_settlements')).rows[0]?.count);
+
+    it.each([
+      ['attempts that no column holds', { attempts: 2 ** 40 }],
+      ['a time that is none', { at: Number.MAX_SAFE_INTEGER }],
+      ['a text that no column holds', { model: 'm/\u0000' }],
+    ])('sets aside what it cannot book though it is signed, and goes on: %s', async (_name, changes) => {
+      const { service } = stage;
+      const account = await service.createAccount();
+      const { shard, payload } = await charge(account);
+      const { accountRef } = JSON.parse(payload) as Settlement;
+      const rejectedBefore = await rejected(service);
+      const poison = signSettlement(settlementMacKey, settlementOf({ accountRef, ...changes }));
+      await whileControlHangs(async () => {
+        await add(shard, poison.payload, poison.mac);
+        expect((await asks(service, account.inferenceKey)).complete).toBe(true);
+      });
+      await drained();
+      expect((await rejected(service)) - rejectedBefore).toBe(1);
+      expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
+    });
+
+    it('books to suspense what nobody can be named for', async () => {
+      const { service } = stage;
+      const before = await operatorAccount(service, 'suspense');
+      const strangers = [
+        settlementOf({ chargeNusd: '1000' }),
+        settlementOf({ chargeNusd: '200', accountRef: 'nothing that opens' }),
+        settlementOf({ chargeNusd: '30', accountRef: '' }),
+        settlementOf({
+          chargeNusd: '4',
+          accountRef: sealAccountRef(randomBytes(32), {
+            accountId: randomUUID(),
+            workspaceId: randomUUID(),
+            keyId: randomUUID(),
+          }),
+        }),
+      ];
+      for (const stranger of strangers) {
+        const { payload, mac } = signSettlement(settlementMacKey, stranger);
+        await add(3, payload, mac);
+        await add(3, payload, mac);
+      }
+      await drained();
+      expect((await operatorAccount(service, 'suspense')) - before).toBe(-1234n);
+      await expectSoundLedger(service);
+    });
+
+    // The account reference cannot be opened (the key that sealed it was changed): the ledger books the charge to
+    // suspense. Its note in Redis stayed for ever, and with it the money was gone for the one who was never charged.
+    it('what went to suspense is not held against its wallet for ever', async () => {
+      const { service } = stage;
+      const account = await service.createAccount();
+      const key = await service.createKey(account);
+      const names = await redis.keys('sotto:{*}:key:*');
+      let changed = 0;
+      for (const name of names) {
+        const record = JSON.parse((await redis.hget(name, 'rec')) ?? '{}') as { accountRef: string };
+        if (record.accountRef === undefined) continue;
+        const foreign = sealAccountRef(randomBytes(32), {
+          accountId: randomUUID(),
+          workspaceId: randomUUID(),
+          keyId: randomUUID(),
+        });
+        await redis.hset(name, 'rec', JSON.stringify({ ...record, accountRef: foreign }));
+        changed += 1;
+      }
+      expect(changed).toBeGreaterThan(0);
+      // The list of models reads the record anew.
+      const listed = await fetch(`${service.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
+      expect(listed.status).toBe(200);
+      await listed.body?.cancel();
+      const before = await operatorAccount(service, 'suspense');
+      expect((await asks(service, key)).complete).toBe(true);
+      await until(async () => (await operatorAccount(service, 'suspense')) === before - cost, 'it is booked');
+      expect(await service.settled(account)).toBe(credited);
+      await expectNothingHeld(service.redisUrl ?? '');
+    });
+
+    describe('a hold that was reaped', () => {
+      /** Has the leases of those who hold something lapse, and waits until they are reaped. */
+      const reapAll = () => until(async () => (await lapseLeases(redis)) === 0, 'the holds are reaped');
+
+      /** A broker whose lease lapsed begins a new incarnation; meanwhile it answers 503, which says to try again. */
+      async function again(call: () => Promise<Called>): Promise<Called> {
+        for (;;) {
+          const called = await call();
+          if (called.status !== 503) return called;
+        }
+      }
+
+      it('is charged by its settlement all the same', async () => {
+        const { service } = stage;
+        stage.world.alpha.close();
+        const account = await service.createAccount();
+        const asking = asks(service, account.inferenceKey, { ...answer, gated: true }, { stream: true });
+        await until(async () => (await openHolds(redis)).length === 1, 'it is held');
+        await reapAll();
+        expect(await service.settled(account)).toBe(credited);
+        stage.world.alpha.open();
+        expect((await asking).complete).toBe(true);
+        await until(async () => (await usageRows(service, account)).length === 1, 'it is booked');
+        expect(await expectSettled(service, account, credited)).toBe(credited - cost);
+      });
+
+      it('and whose money is gone by then takes what is there: the rest is the operator’s, and no wallet below nothing', async () => {
+        const { service } = stage;
+        stage.world.alpha.close();
+        const before = await operatorAccount(service, 'shortfall');
+        // For one request, not for two.
+        const account = await service.createAccount({ usd: 0.0003 });
+        const dear: Act = { kind: 'answer', usage: usageOf(10, 100), gated: true };
+        const dearCost = costOf({ prompt: 10, completion: 100 }, pricings['m/one']);
+        const first = asks(service, account.inferenceKey, dear);
+        await until(async () => (await openHolds(redis)).length === 1, 'it is held');
+        expect((await asks(service, account.inferenceKey, dear)).status).toBe(402);
+        await reapAll();
+        const second = again(() => asks(service, account.inferenceKey, dear));
+        await until(async () => (await openHolds(redis)).length === 1, 'it is held');
+        stage.world.alpha.open();
+        expect([(await first).complete, (await second).complete]).toEqual([true, true]);
+        await until(async () => (await usageRows(service, account)).length === 2, 'both are booked');
+        expect(await service.settled(account)).toBe(0n);
+        expect((await operatorAccount(service, 'shortfall')) - before).toBe(300_000n - 2n * dearCost);
+        await expectSoundLedger(service);
+        await expectNothingHeld(service.redisUrl ?? '');
+      });
+    });
+
+    it('a charge that is written while control is away is booked when it is back', async () => {
+      const { service } = stage;
+      stage.world.alpha.open();
+      const account = await service.createAccount();
+      await service.control.kill9();
+      const called = await Promise.all(Array.from({ length: 30 }, () => asks(service, account.inferenceKey)));
+      expect(called.every(({ complete }) => complete)).toBe(true);
+      await service.control.restart();
+      expect(await expectSettled(service, account, credited)).toBe(credited - 30n * cost);
+      expect(await usageRows(service, account)).toHaveLength(30);
+    });
+  });
+}

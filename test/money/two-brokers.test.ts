@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Stage, setStage } from '../chaos/load.ts';
+import { bearer, call, errorOf } from '../kit/call.ts';
+import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import { scripted } from '../kit/scripted-provider.ts';
+import { noteSkip } from '../kit/skips.ts';
+import { usageOf } from './world.ts';
+
+let redis: TestRedis | undefined;
+let postgres: TestPostgres;
+let stage: Stage;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  if (redis === undefined) return noteSkip('two brokers that spend from one balance', redisSkipReason);
+  postgres = await startTestPostgres();
+  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+});
+afterAll(async () => {
+  await stage?.stop();
+  await redis?.stop();
+  await postgres?.stop();
+});
+
+const requests = 500;
+const keyCount = 8;
+/** 1 nano-USD per 10⁻⁹: 1 USD a million tokens in, 3 out: a request of 100 tokens out costs 307 micro-USD at most. */
+const limitUsd = 0.004;
+
+it('500 requests at once on 8 keys of one account, by two brokers, never pass the balance or the limit of a key', async (context) => {
+  if (redis === undefined) return context.skip('no Redis');
+  const { service } = stage;
+  const { baseUrl } = await service.addBroker();
+  const account = await service.createAccount({ usd: 0.02 });
+  const limited = await Promise.all(
+    Array.from({ length: keyCount }, (_, index) => service.createKey(account, index < 4 ? { limitUsd } : {})),
+  );
+  const act = { kind: 'answer', usage: usageOf(7, 100), delayMs: 150 } as const;
+  const body = {
+    model: 'm/one',
+    messages: [{ role: 'user', content: scripted({ alpha: act }, 'at once') }],
+    max_completion_tokens: 100,
+  };
+  const answers = await Promise.all(
+    Array.from({ length: requests }, async (_, index) => {
+      const key = limited[index % keyCount] ?? '';
+      const base = index % 2 === 0 ? service.baseUrl : baseUrl;
+      const answer = await call(`${base}/chat/completions`, bearer(key), body);
+      return { key, answer };
+    }),
+  );
+  const served = answers.filter(({ answer }) => answer.status === 200);
+  const refused = answers.filter(({ answer }) => answer.status !== 200);
+  expect(refused.map(({ answer }) => [answer.status, errorOf(answer)?.type])).toEqual(
+    refused.map(() => [402, 'insufficient_balance']),
+  );
+  // Both limits were met: there is money for some requests, and not for all.
+  expect(served.length).toBeGreaterThan(20);
+  expect(refused.length).toBeGreaterThan(100);
+
+  const balance = await service.settled(account);
+  expect(balance).toBeGreaterThanOrEqual(0n);
+  const { rows } = await service.pool.query<{ spent: string; limit: string | null; requests: string }>(
+    `select k.spent_nusd as spent, k.credit_limit_nusd as limit, (select count(*) from usage u where u.key_id = k.id) as requests
+     from api_keys k where k.account_id = $1`,
+    [account.accountId],
+  );
+  const spent = rows.reduce((sum, row) => sum + BigInt(row.spent), 0n);
+  expect(spent).toBe(20_000_000n - balance);
+  expect(rows.reduce((sum, row) => sum + Number(row.requests), 0)).toBe(served.length);
+  for (const row of rows) {
+    if (row.limit !== null) expect(BigInt(row.spent)).toBeLessThanOrEqual(BigInt(row.limit));
+  }
+  const shortfall = await service.pool.query("select 1 from ledger_entries where ledger_account = 'shortfall'");
+  expect(shortfall.rowCount).toBe(0);
+  expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,265 @@
+import { initialPreferences, type Preferences } from '@sotto/router';
+import { eligibleModelsAnswerSchema, type RoutingPreviewAnswer, routingPreviewAnswerSchema } from '@sotto/wire';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Person, signUp } from '../billing/world.ts';
+import { type Answer, ask, bearer, expectError, get, post, send } from '../conformance/client.ts';
+import { describeInBothPlanes, type Planes } from '../kit/both-planes.ts';
+import { startProvider } from '../kit/provider.ts';
+import { until } from '../kit/service.ts';
+
+const model = 'm/one';
+/** Three providers of one model: one in an enclave, one private, one anonymous and cheap. */
+async function setup() {
+  const providers = await Promise.all(['vault', 'quiet', 'loud'].map(() => startProvider()));
+  const classes = { vault: 'tee', quiet: 'private', loud: 'anonymous' } as const;
+  const prices = { vault: 3, quiet: 2, loud: 1 } as const;
+  const names = ['vault', 'quiet', 'loud'] as const;
+  const url = (at: number): string => providers[at]?.baseUrl ?? '';
+  const routes = names.map((provider) => ({
+    provider,
+    upstream_model: 'own',
+    privacy_class: classes[provider],
+    pricing: { input: prices[provider], output: prices[provider] },
+    capabilities: { tools: provider !== 'loud' },
+    ...(provider === 'vault' ? { context_length: 4000 } : {}),
+  }));
+  return {
+    registry: JSON.stringify({
+      providers: names.map((id, at) => ({
+        id,
+        name: id,
+        adapter: 'openai',
+        base_url: url(at),
+        privacy_class: classes[id],
+        ...(id === 'vault' ? { attestation: { family: 'near' } } : {}),
+      })),
+    }),
+    catalog: JSON.stringify({
+      models: [
+        { id: model, model_type: 'text', context_length: 20_000, max_output_tokens: 1000, routes },
+        { id: 'm/loud', model_type: 'text', context_length: 20_000, routes: routes.slice(2) },
+      ],
+    }),
+    async stop() {
+      await Promise.all(providers.map((provider) => provider.stop()));
+    },
+  };
+}
+
+function suite(planes: Planes): void {
+  let ann: Person;
+  let ben: Person;
+  const url = (path: string): string => `${planes.service.controlUrl}/routing/${path}`;
+  const read = (person: Person): Promise<Answer> => get(url('preferences'), person.session);
+  const put = (person: Person, body: object, query = ''): Promise<Answer> =>
+    send('PUT', url(`preferences${query}`), { headers: person.session, body });
+  const preview = async (body: object): Promise<RoutingPreviewAnswer> => {
+    const answer = await post(url('preview'), { model, ...body }, ann.session);
+    expect(answer.status, answer.text).toBe(200);
+    return routingPreviewAnswerSchema.parse(answer.json);
+  };
+  const providersOf = ({ plan }: RoutingPreviewAnswer): string[] => plan.map(({ provider }) => provider);
+  const ruleOf = ({ excluded }: RoutingPreviewAnswer): Record<string, string> =>
+    Object.fromEntries(excluded.map(({ provider, rule }) => [provider, rule]));
+
+  beforeAll(async () => {
+    [ann, ben] = [await signUp(planes.service), await signUp(planes.service)];
+  });
+
+  describe('/routing/preferences (interface 2.8, 4.3)', () => {
+    it('begin as those of a new workspace', async () => {
+      expect((await read(ann)).json).toEqual(initialPreferences);
+    });
+
+    it('PUT replaces the five fields whole and keeps what stands beside them', async () => {
+      const first = await put(ann, { provider_sort: 'price', provider_ignore: ['loud'], max_price: { input: 9 } });
+      expect(first.json).toEqual({
+        ...initialPreferences,
+        provider_sort: 'price',
+        provider_ignore: ['loud'],
+        max_price: { input: 9 },
+      });
+      const second = await put(ann, { provider_max_attempts: 2, max_price: null });
+      expect(second.json).toEqual({ ...initialPreferences, provider_max_attempts: 2 });
+      expect((await read(ann)).json).toEqual(second.json);
+      expect((await read(ben)).json).toEqual(initialPreferences);
+      await put(ann, {});
+    });
+
+    it.each([
+      [{ provider_sort: 'best' }, 'provider_sort'],
+      [{ provider_max_attempts: 0 }, 'provider_max_attempts'],
+      [{ privacy_boundary: 'Private', fallback_floor: 'anonymous' }, 'fallback_floor'],
+    ])('what is wrong is refused with its field, and changes nothing: %j', async (body, param) => {
+      const answer = await put(ann, body);
+      expectError(answer, 400, 'invalid_request');
+      expect(answer.json).toMatchObject({ error: { param } });
+      expect((await read(ann)).json).toEqual(initialPreferences);
+    });
+
+    it('are of the session’s own workspaces only', async () => {
+      const { rows } = await planes.service.pool.query<{ id: string }>(
+        'select id from workspaces where account_id = $1',
+        [ben.accountId],
+      );
+      const query = `?workspace_id=${rows[0]?.id}`;
+      expectError(await get(url(`preferences${query}`), ann.session), 404, 'not_found');
+      expectError(await put(ann, {}, query), 404, 'not_found');
+      expect((await get(url(`preferences${query}`), ben.session)).status).toBe(200);
+      for (const headers of [{}, bearer('sotto_inf_wrong')]) {
+        expectError(await get(url('preferences'), headers), 401, 'unauthenticated');
+      }
+      expectError(await get(url('preferences?workspace_id=nonsense'), ann.session), 400, 'invalid_request');
+    });
+
+    it('a change is in every broker when it is answered, and voids the tickets minted before', async () => {
+      const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ben.session);
+      const { key } = made.json as { key: string };
+      const account = await planes.service.pool.query<{ id: string }>('select id from accounts where id = $1', [
+        ben.accountId,
+      ]);
+      expect(account.rowCount).toBe(1);
+      await credit(planes, ben);
+      await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
+      const { ticket } = await planes.service.mintTicket(key, { model });
+      expect((await put(ben, { provider_ignore: ['vault', 'quiet', 'loud'] })).status).toBe(200);
+      expectError(await ask(planes.service, key, { model }), 400, 'no_provider_route');
+      const late = await post(
+        `${planes.service.baseUrl}/chat/completions`,
+        { model, messages: [{ role: 'user', content: 'late' }] },
+        { 'x-router-ticket': ticket },
+      );
+      expectError(late, 401, 'invalid_ticket');
+      expect((await put(ben, {})).status).toBe(200);
+      expect((await ask(planes.service, key, { model })).status).toBe(200);
+    });
+  });
+
+  describe('/routing/preview (interface 4.3, design 6)', () => {
+    it('shows the order, the reason for every route that is out, and the hold', async () => {
+      const shown = await preview({ prompt_tokens: 1000, max_tokens: 500, provider: { sort: 'privacy' } });
+      expect(shown).toMatchObject({ model, routing: 'exact', choice: null, refusal: null });
+      expect(providersOf(shown)).toEqual(['vault']);
+      expect(ruleOf(shown)).toEqual({ quiet: 'step_down', loud: 'step_down' });
+      // 1,500 tokens at 3 USD a million.
+      expect(shown.hold_usd).toBe(0.0045);
+      for (const { message } of shown.excluded) expect(message).toMatch(/^[A-Z].*\.$/);
+    });
+
+    it.each<[string, object, Record<string, string>]>([
+      [
+        'the boundary',
+        { preferences: { privacy_boundary: 'Private' }, provider: { sort: 'price', minimum_privacy: 'anonymous' } },
+        { loud: 'boundary' },
+      ],
+      ['the floor', { provider: { minimum_privacy: 'private' } }, { loud: 'floor' }],
+      ['only', { provider: { only: ['loud'], minimum_privacy: 'anonymous' } }, { vault: 'only', quiet: 'only' }],
+      ['ignore', { provider: { ignore: ['vault'], minimum_privacy: 'anonymous' } }, { vault: 'ignore' }],
+      [
+        'a disabled provider',
+        { preferences: { provider_ignore: ['vault'] }, provider: { minimum_privacy: 'anonymous' } },
+        { vault: 'ignore' },
+      ],
+      ['a capability', { tools: true, provider: { minimum_privacy: 'anonymous' } }, { loud: 'capability' }],
+      ['the price', { provider: { max_price: { input: 2 }, minimum_privacy: 'anonymous' } }, { vault: 'price' }],
+      [
+        'the context window',
+        { prompt_tokens: 9000, provider: { sort: 'price', minimum_privacy: 'anonymous' } },
+        { vault: 'context' },
+      ],
+      [
+        'the number of attempts',
+        { provider: { minimum_privacy: 'anonymous', max_attempts: 1 } },
+        { quiet: 'attempts', loud: 'attempts' },
+      ],
+    ])('names the rule: %s', async (_, body, rules) => {
+      expect(ruleOf(await preview(body))).toEqual(rules);
+    });
+
+    it('of a request that would be refused says what the error would be', async () => {
+      const shown = await preview({ provider: { only: ['nobody'] } });
+      expect(shown).toMatchObject({ plan: [], hold_usd: null, refusal: { type: 'no_provider_route' } });
+      expect(shown.excluded).toHaveLength(3);
+      expect(await preview({ model: 'no/such' })).toMatchObject({ refusal: { type: 'model_not_found' }, excluded: [] });
+    });
+
+    it('shows what `/auto` chooses, and by what', async () => {
+      const shown = await preview({ model: '/auto' });
+      expect(shown).toMatchObject({ model, routing: 'auto', refusal: null });
+      expect(shown.choice).toMatch(/m\/one has .*strategy `balanced`/);
+    });
+
+    it('is what the real request gets', async () => {
+      const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ann.session);
+      const { key } = made.json as { key: string };
+      await credit(planes, ann);
+      await until(async () => (await ask(planes.service, key, { model })).status === 200, 'the key has money');
+      for (const provider of [
+        'loud',
+        { sort: 'price' },
+        { order: ['quiet'] },
+        { ignore: ['vault'] },
+        { minimum_privacy: 'private' },
+      ]) {
+        const [first] = providersOf(await preview({ provider }));
+        const answer = await ask(planes.service, key, { model, provider });
+        expect([answer.status, answer.headers.get('x-router-provider')]).toEqual([200, first]);
+      }
+    });
+
+    it('needs a session, and a body that is right', async () => {
+      expectError(await post(url('preview'), { model }, {}), 401, 'unauthenticated');
+      expectError(await post(url('preview'), { model, prompt: 'secret' }, ann.session), 400, 'invalid_request');
+      expectError(await post(url('preview'), {}, ann.session), 400, 'invalid_request');
+      const malformed = await post(url('preview'), { model, preferences: { provider_sort: 1 } }, ann.session);
+      expectError(malformed, 400, 'invalid_request');
+      expect(malformed.json).toMatchObject({ error: { param: 'provider_sort' } });
+    });
+  });
+
+  describe('/routing/eligible-models and /routing/effective (interface 4.3)', () => {
+    it('tell anybody what drafted preferences allow, best provider first', async () => {
+      const draft = async (preferences: Partial<Preferences>) => {
+        const answer = await post(url('eligible-models'), { preferences }, {});
+        expect(answer.status, answer.text).toBe(200);
+        return eligibleModelsAnswerSchema.parse(answer.json).data;
+      };
+      expect(await draft({ privacy_boundary: 'Private', fallback_floor: 'private' })).toEqual([
+        { id: model, providers: ['vault', 'quiet'] },
+      ]);
+      expect(await draft({ provider_ignore: ['vault', 'quiet'] })).toEqual([
+        { id: model, providers: ['loud'] },
+        { id: 'm/loud', providers: ['loud'] },
+      ]);
+      expectError(await post(url('eligible-models'), {}, {}), 400, 'invalid_request');
+    });
+
+    it('tell a key what the saved ones of its workspace allow', async () => {
+      const made = await post(`${planes.service.controlUrl}/keys`, { name: 'e', kind: 'inference' }, ann.session);
+      const { key } = made.json as { key: string };
+      await put(ann, { provider_ignore: ['loud'] });
+      const answer = await get(url('effective'), bearer(key));
+      expect(answer.json).toMatchObject({ preferences: { provider_ignore: ['loud'] }, data: [{ id: model }] });
+      await put(ann, {});
+      expectError(await get(url('effective'), {}), 401, 'unauthenticated');
+      const management = await post(
+        `${planes.service.controlUrl}/keys`,
+        { name: 'm', kind: 'management' },
+        ann.session,
+      );
+      expectError(
+        await get(url('effective'), bearer((management.json as { key: string }).key)),
+        403,
+        'insufficient_scope',
+      );
+    });
+  });
+}
+
+/** Ten dollars, as an operator gives them. */
+async function credit({ service }: Planes, { accountId }: Person): Promise<void> {
+  const { code, output } = await service.runControl(['account', 'credit', accountId, '10', '--reference', accountId]);
+  expect(code, output).toBe(0);
+}
+
+await describeInBothPlanes('routing', setup, suite);

@@ -1,0 +1,123 @@
+import { StateUnavailableError } from '@sotto/state';
+import type { Random } from './random.ts';
+
+/** Who sends; one that has crashed hears nothing any more. */
+export interface Process {
+  readonly name: string;
+  isAlive: boolean;
+}
+
+interface Message {
+  readonly from: Process;
+  readonly to: 'Redis' | 'Postgres';
+  run(): void;
+  reply(): void;
+  fail(): void;
+  state: 'sent' | 'carried out';
+  isAnswered: boolean;
+}
+
+/** Every call on its way. The simulation decides what becomes of each: nothing happens by itself. */
+export class Network {
+  readonly #messages: Message[] = [];
+  readonly #random: Random;
+  /** Errors that a call threw where it was carried out, of a kind that no caller expects. */
+  readonly defects: unknown[] = [];
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  get size(): number {
+    return this.#messages.length;
+  }
+
+  /** A way to carry calls of one process: each waits here until it is delivered, lost or repeated. */
+  carrier(from: Process, to: Message['to']): <T>(run: () => T) => Promise<T> {
+    return <T>(run: () => T): Promise<T> =>
+      new Promise<T>((resolve, reject) => {
+        let outcome: { value: T } | { error: unknown } | undefined;
+        const message: Message = {
+          from,
+          to,
+          state: 'sent',
+          isAnswered: false,
+          run: () => {
+            try {
+              const value = run();
+              outcome ??= { value };
+            } catch (error) {
+              if (!(error instanceof StateUnavailableError)) this.defects.push(error);
+              outcome ??= { error };
+            }
+            message.state = 'carried out';
+          },
+          reply: () => {
+            if (!from.isAlive || outcome === undefined) return;
+            if ('value' in outcome) resolve(outcome.value);
+            else reject(outcome.error);
+          },
+          fail: () => {
+            if (from.isAlive) reject(new StateUnavailableError('lost'));
+          },
+        };
+        this.#messages.push(message);
+      });
+  }
+
+  /** Something happens to one message: mostly it is carried out or answered. */
+  move(faults: { readonly lose: number; readonly late: number; readonly repeat: number }): void {
+    // The older the sooner, and now and then a new one first.
+    const at = Math.floor(this.#messages.length * this.#random.next() ** 3);
+    const message = this.#messages[at];
+    if (message === undefined) return;
+    if (message.state === 'carried out') {
+      if (!this.#random.chance(faults.repeat)) this.#messages.splice(at, 1);
+      if (message.isAnswered) {
+        message.run();
+        return;
+      }
+      message.isAnswered = true;
+      if (this.#random.chance(faults.lose)) message.fail();
+      else message.reply();
+      return;
+    }
+    if (!message.isAnswered && this.#random.chance(faults.late)) {
+      // Its sender gives up; it may arrive all the same.
+      message.isAnswered = true;
+      message.fail();
+      return;
+    }
+    if (this.#random.chance(faults.lose)) {
+      this.#messages.splice(at, 1);
+      if (!message.isAnswered) message.fail();
+      return;
+    }
+    message.run();
+    if (message.isAnswered) this.#messages.splice(at, 1);
+  }
+
+  /**
+   * The connections to Redis break: what was on its way is lost, and what was carried out is answered now or never. A
+   * process hears nothing from a connection that is gone once it uses another.
+   */
+  cut(): void {
+    for (const message of this.#messages.splice(0)) {
+      if (message.to !== 'Redis') {
+        this.#messages.push(message);
+        continue;
+      }
+      if (message.isAnswered) continue;
+      if (message.state === 'carried out' && this.#random.chance(0.5)) message.reply();
+      else message.fail();
+    }
+  }
+
+  /** Carries out and answers everything, in the order it was sent. */
+  settle(): void {
+    for (const message of this.#messages.splice(0)) {
+      if (message.state === 'sent') message.run();
+      if (!message.isAnswered) message.reply();
+    }
+  }
+}
