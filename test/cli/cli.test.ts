@@ -94,6 +94,7 @@ describe('sotto-control', () => {
     const key = await control(['key', 'create', '--account', account.out, '--name', 'first', '--limit', '5']);
     expect(apiKeyKind(key.out)).toBe('inference');
     const pool = new pg.Client({ connectionString: databaseUrl });
+    pool.on('error', () => {});
     await pool.connect();
     const { rows } = await pool.query('select hash, name, credit_limit_nusd, openai_compatible from api_keys');
     expect(rows).toEqual([

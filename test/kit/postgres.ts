@@ -81,6 +81,17 @@ async function startOwn(durability: 'full' | 'fast'): Promise<TestPostgres> {
   };
 }
 
+/**
+ * A pool whose connections may break, as they do when their server goes first: `end()` resolves before each connection
+ * has said goodbye, and one that breaks without a listener would end the process.
+ */
+export function openTestPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 5 });
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
 async function createDatabase(url: string, names: string[]): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await execute(url, `create database ${name}`);
@@ -92,6 +103,7 @@ async function createDatabase(url: string, names: string[]): Promise<string> {
 
 async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client(url);
+  client.on('error', () => {});
   await client.connect();
   try {
     await client.query(sql);

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
 import { initialPreferences, type Preferences } from '@sotto/router';
-import pg from 'pg';
+import type pg from 'pg';
 import { freePort } from './free-port.ts';
+import { openTestPool } from './postgres.ts';
 
 export interface ServiceOptions {
   /** `one`: embedded mode, both planes in one process on the in-memory state. `two`: two processes on Redis. */
@@ -150,8 +151,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   for (const plane of planes) plane.start();
   for (const plane of planes) await plane.ready();
 
-  const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 5 });
-  pool.on('error', () => {});
+  const pool = openTestPool(options.databaseUrl);
   const baseUrl = `${confidentialOrigin}/v1`;
   const controlUrl = `${controlOrigin}/v1`;
   const usable = (key: string): Promise<void> =>

@@ -1,9 +1,9 @@
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startTestPostgres } from '../../../../test/kit/postgres.ts';
+import { openTestPool, startTestPostgres } from '../../../../test/kit/postgres.ts';
 import * as authSchema from '../database/auth-schema.ts';
 import { buildAuth, type SignedUpUser } from './auth.ts';
 import { hashSessionToken } from './hashed-token-adapter.ts';
@@ -56,7 +56,7 @@ async function buildApp(publicOrigin: string): Promise<FastifyInstance> {
 
 beforeAll(async () => {
   postgres = await startTestPostgres();
-  pool = new pg.Pool({ connectionString: await postgres.createDatabase() });
+  pool = openTestPool(await postgres.createDatabase());
   const migration = await generateMigration(generateDrizzleJson({}), generateDrizzleJson(authSchema));
   for (const statement of migration) await pool.query(statement);
   app = await buildApp(origin);
