@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { decisionOf, readExamples } from '../testing/decision-tables.ts';
+
+const document = new URL('../../../../docs/routing-by-example.md', import.meta.url);
+const examples = readExamples(readFileSync(document, 'utf8'));
+
+/** The specification for people is the test: each row of `docs/routing-by-example.md` is decided anew. */
+describe.each([...Map.groupBy(examples, ({ section }) => section)])('%s', (_, rows) => {
+  for (const example of rows) {
+    const { request, workspace, meanwhile } = example.cells;
+    const given = [request || 'no policy', workspace, meanwhile].filter((cell) => cell !== '').join(' | ');
+    it(`line ${example.line}: ${given} → ${example.decision}`, () => {
+      expect(decisionOf(example)).toBe(example.decision);
+    });
+  }
+});
+
+it('has at least 200 decisions', () => {
+  expect(examples.length).toBeGreaterThanOrEqual(200);
+});
