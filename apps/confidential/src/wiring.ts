@@ -23,6 +23,8 @@ export interface BrokerOptions {
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly now?: () => number;
+  /** From 0 inclusive to 1 exclusive. */
+  readonly random?: () => number;
 }
 
 export interface Broker {
@@ -52,7 +54,7 @@ const unsettledMs = 50;
 
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
 export function buildBroker(options: BrokerOptions): Broker {
-  const { state, logger, registryFile, secrets, now = Date.now } = options;
+  const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
   const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
@@ -79,7 +81,7 @@ export function buildBroker(options: BrokerOptions): Broker {
 
   const app = buildApp({
     inference: {
-      admission: { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now },
+      admission: { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random },
       settlement: {
         holds,
         macKey: secrets.settlementMacKey,

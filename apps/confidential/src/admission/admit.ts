@@ -58,6 +58,8 @@ export interface AdmissionDependencies {
   readonly view: SharedView;
   readonly ticketSealingKey: Buffer;
   readonly now: () => number;
+  /** Draws which of the routes that share traffic goes first. */
+  readonly random: () => number;
 }
 
 /**
@@ -222,7 +224,7 @@ interface Planned {
 function plan(deps: AdmissionDependencies, question: AdmissionQuestion, preferences: Preferences): Planned {
   const { catalog } = deps.view;
   if (catalog === undefined) throw new ServiceError('service_unavailable');
-  const decided = question.plan({ catalog, preferences, status: deps.view.status() });
+  const decided = question.plan({ catalog, preferences, status: deps.view.status(), random: deps.random });
   if (!decided.ok) throw new ServiceError(decided.refusal.type, decided.refusal);
   const attempts = attemptsOf(decided.value);
   return { plan: decided.value, attempts, holdNusd: question.holdOf(attempts) };

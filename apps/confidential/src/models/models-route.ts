@@ -1,5 +1,5 @@
 import { bearerToken } from '@sotto/http';
-import { modelList } from '@sotto/router';
+import { bestOfBand, modelList } from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { type AdmissionDependencies, assertCompatible, findKey } from '../admission/admit.ts';
@@ -15,7 +15,7 @@ export function registerModels(app: FastifyInstance, deps: Pick<AdmissionDepende
     if (catalog === undefined) throw new ServiceError('service_unavailable');
     reply.header('cache-control', 'no-store').header('x-request-id', request.id);
     return modelList(
-      { catalog, preferences: key.record.preferences, status: deps.view.status() },
+      { catalog, preferences: key.record.preferences, status: deps.view.status(), random: bestOfBand },
       Math.floor(catalog.version / 1000),
     );
   });

@@ -1,4 +1,4 @@
-import { initialPreferences, modelList, type Preferences } from '@sotto/router';
+import { bestOfBand, initialPreferences, modelList, type Preferences } from '@sotto/router';
 import { type CapabilitiesAnswer, type ModelListAnswer, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
@@ -53,5 +53,8 @@ export function registerCatalog(app: FastifyInstance, { pool, keeper, capabiliti
 function listModels(keeper: CatalogKeeper, preferences: Preferences): ModelListAnswer {
   const { catalog } = keeper;
   if (catalog === undefined) throw new ServiceError('service_unavailable');
-  return modelList({ catalog, preferences, status: keeper.status() }, Math.floor(catalog.version / 1000));
+  return modelList(
+    { catalog, preferences, status: keeper.status(), random: bestOfBand },
+    Math.floor(catalog.version / 1000),
+  );
 }

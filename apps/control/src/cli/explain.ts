@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { nusdToUsd } from '@sotto/money';
 import {
+  bestOfBand,
   explainPlan,
   holdOf,
   initialPreferences,
@@ -46,6 +47,7 @@ export async function explain(
       catalog: await readCatalog(catalogFile, options.registry),
       preferences,
       status: { measurements: new Map(), penalized: () => false },
+      random: bestOfBand,
     },
   );
   if (decision.ok) {

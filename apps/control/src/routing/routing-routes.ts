@@ -1,5 +1,5 @@
 import { readJsonBody } from '@sotto/http';
-import { type PlanningContext, type Preferences, readPreferences } from '@sotto/router';
+import { bestOfBand, type PlanningContext, type Preferences, readPreferences } from '@sotto/router';
 import { StateUnavailableError } from '@sotto/state';
 import {
   eligibleModelsSchema,
@@ -31,7 +31,7 @@ export function registerRouting(
   const contextOf = (preferences: Preferences): PlanningContext => {
     const { catalog } = keeper;
     if (catalog === undefined) throw new ServiceError('service_unavailable');
-    return { catalog, preferences, status: keeper.status() };
+    return { catalog, preferences, status: keeper.status(), random: bestOfBand };
   };
 
   app.get('/v1/routing/preferences', async (request, reply) => {

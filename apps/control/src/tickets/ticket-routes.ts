@@ -1,6 +1,6 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
-import { type ModelType, noNeeds, weakestReachableClass } from '@sotto/router';
+import { bestOfBand, type ModelType, noNeeds, weakestReachableClass } from '@sotto/router';
 import { bindingsOf, hashSecret, type ProjectionPort, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
 import {
   autoModelId,
@@ -57,7 +57,7 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
     reasoningEffort: reasoning.effort,
     reasoningDisabled: reasoning.enabled === false,
   };
-  const context = { catalog, preferences: key.preferences, status: deps.keeper.status() };
+  const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
   const plaintext = weakestReachableClass(asked, needs, context);
   // End-to-end-encrypted routes are for those who ask for them; a plaintext body is refused with such a ticket.
   // Where they cannot serve either, the plaintext refusal is the one that names what is wrong.

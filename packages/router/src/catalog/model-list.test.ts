@@ -70,13 +70,13 @@ describe('modelList (interface 2.1, design 6)', () => {
   it('mirrors the route that Auto would pick now', () => {
     const catalog = oneModel(
       { provider: 'priv', privacy: 'private', input: 1 },
-      { provider: 'encl', privacy: 'tee', input: 2, capabilities: { vision: true } },
-      { provider: 'more', privacy: 'tee', input: 3 },
+      { provider: 'encl', privacy: 'tee', input: 1.2, capabilities: { vision: true } },
+      { provider: 'more', privacy: 'tee', input: 1.4 },
     );
     expect(entryOf(catalog)).toMatchObject({
       auto_provider: 'encl',
       privacy_class: 'tee',
-      pricing: { input: 2, output: 1 },
+      pricing: { input: 1.2, output: 1 },
       capabilities: { vision: true },
     });
     expect(entryOf(catalog, { status: penalizing('encl') }).auto_provider).toBe('more');

@@ -1,50 +1,75 @@
-import { comparablePrice } from '@sotto/money';
-import { comparePrivacy, strongest } from '@sotto/wire';
-import type { Model, Route } from '../catalog/catalog.ts';
-import { reliable } from '../health/measurement.ts';
+import { strongest } from '@sotto/wire';
+import type { Model } from '../catalog/catalog.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { boundaryClass, type Preferences } from '../policy/preferences.ts';
-import { accept, type Decision, refuse } from '../policy/refusal.ts';
+import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
+import { bestLead, compareByStrategy, isOutdone } from './auto-strategy.ts';
+import { type Demands, demandsOf } from './demands.ts';
+import { type EligibilityRule, eligibilityRules, isPinnedToEncryption, lastFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
-import type { RouteStatus } from './order-routes.ts';
-import { type ModelPlan, planModel } from './plan-model.ts';
+import { type Lead, leadOf } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
+import { modelFacts } from './route-facts.ts';
+
+/** What a choice is made from. */
+export type AutoContext = Pick<PlanningContext, 'catalog' | 'preferences' | 'status'>;
 
 /**
  * Chooses the model for `/auto` (interface 2.2, rule 6; 2.8): among the models that the workspace allows and that have
  * an eligible route under the policy, the best first route by the workspace's strategy; catalog order breaks ties.
+ * `demands` are those of `autoDemands`.
  */
-export function chooseModel(
-  { catalog, preferences, status }: PlanningContext,
-  policy: MergedPolicy,
-  needs: Needs,
-): Decision<ModelPlan> {
-  const { strategy, tiers, models } = preferences.auto;
+export function chooseModel(context: AutoContext, demands: Demands): Decision<Lead> {
+  const { strategy } = context.preferences.auto;
+  const lead = bestLead(likelyLeads(context, demands), strategy);
+  return lead === undefined ? refusalOf(context, demands) : accept(lead);
+}
+
+/** What a request for `/auto` demands of routes: the workspace's allowed tiers are a floor of their own. */
+export function autoDemands(policy: MergedPolicy, needs: Needs, { auto }: Preferences): Demands {
   const narrowed: MergedPolicy = {
     ...policy,
-    floor: strongest(policy.floor, boundaryClass[tiers]),
+    floor: strongest(policy.floor, boundaryClass[auto.tiers]),
     // Where the allowed tiers demand as much as the sort does, asking for `anonymous` would not help.
-    floorCarriedBySort: policy.floorCarriedBySort && tiers === 'Standard',
+    floorCarriedBySort: policy.floorCarriedBySort && auto.tiers === 'Standard',
   };
-  const allowed = (model: Model): boolean =>
-    model.type === needs.modelType &&
-    (models.mode === 'all' || models.ids.includes(model.id) === (models.mode === 'only'));
-  let best: ModelPlan | undefined;
-  let furthest = -1;
-  for (const model of catalog.models.values()) {
-    if (!allowed(model)) continue;
-    const planned = planModel(model, narrowed, needs, status);
-    if (!planned.ok) {
-      furthest = Math.max(
-        furthest,
-        stages.findIndex(({ type }) => type === planned.refusal.type),
-      );
-    } else if (best === undefined || compareByStrategy(strategy, planned.value, best, status) < 0) {
-      best = planned.value;
-    }
-  }
-  return best === undefined ? refusalAt(furthest, narrowed) : accept(best);
+  return demandsOf(narrowed, needs);
 }
+
+/** The models that the workspace lets `/auto` choose from, of the kind that is asked for. */
+export function autoModels({ catalog, preferences }: AutoContext, { needs }: Demands): readonly Model[] {
+  const { mode, ids } = preferences.auto.models;
+  const ofKind = [...catalog.models.values()].filter(({ type }) => type === needs.modelType);
+  if (mode === 'all') return ofKind;
+  const named = new Set(ids);
+  return ofKind.filter(({ id }) => named.has(id) === (mode === 'only'));
+}
+
+/** The leads of all models that have one, in catalog order. */
+export const allLeads = (context: AutoContext, demands: Demands): readonly Lead[] =>
+  autoModels(context, demands).flatMap((model) => leadOf(model, demands, context.status) ?? []);
+
+/** The leads without those that cannot win, most of which are passed over without a look at their routes. */
+function likelyLeads(context: AutoContext, demands: Demands): readonly Lead[] {
+  const { strategy } = context.preferences.auto;
+  const leads: Lead[] = [];
+  let usual: Lead | undefined;
+  let isComplete = true;
+  for (const model of autoModels(context, demands)) {
+    if (usual !== undefined && isSteady(usual) && isOutdone(model, usual.first, strategy, demands)) {
+      isComplete = false;
+      continue;
+    }
+    const lead = leadOf(model, demands, context.status);
+    if (lead === undefined) continue;
+    leads.push(lead);
+    if (usual === undefined || compareByStrategy(strategy, lead.first, usual.first) < 0) usual = lead;
+  }
+  // Where the usual choice has failed recently, a model that it outdid may be the one to stand in for it.
+  return isComplete || usual === undefined || isSteady(usual) ? leads : allLeads(context, demands);
+}
+
+const isSteady = (lead: Lead): boolean => lead.now === lead.first && !lead.isPenalized;
 
 /** Where the models drop out, in the order of errors (design 6): the last of these that any model reached is the error. */
 const stages = [
@@ -55,44 +80,42 @@ const stages = [
   { type: 'context_too_large', lacks: 'that holds the prompt plus the requested output', param: undefined },
 ] as const;
 
-function refusalAt(furthest: number, { floor, sort, floorCarriedBySort }: MergedPolicy): ReturnType<typeof refuse> {
+const typeOfRule = {
+  boundary: 'privacy_boundary_not_met',
+  encryption: 'no_provider_route_meets_privacy',
+  floor: 'no_provider_route_meets_privacy',
+  only: 'no_provider_route',
+  ignore: 'no_provider_route',
+  capability: 'no_provider_route',
+  price: 'no_provider_route_meets_price',
+} as const satisfies Record<EligibilityRule, Refusal['type']>;
+
+/** The type of the refusal that a model without a lead would get; undefined for one without routes. */
+function refusedAs(model: Model, demands: Demands): (typeof stages)[number]['type'] | undefined {
+  const furthest = lastFailing(modelFacts(model), demands);
+  if (furthest === -1) return undefined;
+  const rule = eligibilityRules[furthest];
+  if (rule === undefined) return 'context_too_large';
+  return rule === 'only' && isPinnedToEncryption(model, demands) ? 'no_provider_route_meets_privacy' : typeOfRule[rule];
+}
+
+function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof refuse> {
+  let furthest = -1;
+  for (const model of autoModels(context, demands)) {
+    const type = refusedAs(model, demands);
+    furthest = Math.max(
+      furthest,
+      stages.findIndex((stage) => stage.type === type),
+    );
+  }
   const stage = stages[furthest];
   if (stage === undefined) return refuse('no_provider_route', 'There is no model that `/auto` may choose.');
   const { type, lacks, param } = stage;
   const sentence = `No model that \`/auto\` may choose has a provider ${lacks}`;
   if (type !== 'no_provider_route_meets_privacy') return refuse(type, `${sentence}.`, param);
+  const { floor, sort, floorCarriedBySort } = demands.policy;
   const asked = floorCarriedBySort
     ? `, which sorting by ${sort} asks for. To allow anonymous providers, send \`provider.minimum_privacy: "anonymous"\`.`
     : '.';
   return refuse(type, `${sentence} (${floor} or stronger)${asked}`);
 }
-
-function compareByStrategy(
-  strategy: Preferences['auto']['strategy'],
-  left: ModelPlan,
-  right: ModelPlan,
-  status: RouteStatus,
-): number {
-  const [a, b] = [left.routes[0], right.routes[0]];
-  if (a === undefined || b === undefined) return 0;
-  const health = Number(status.penalized(a)) - Number(status.penalized(b));
-  const privacy = comparePrivacy(b.privacyClass, a.privacyClass);
-  const price = comparablePrice(a.price) - comparablePrice(b.price);
-  const speed = speedOf(a, status) - speedOf(b, status);
-  switch (strategy) {
-    case 'cheapest':
-      return health || price || privacy;
-    case 'fastest':
-      return health || speed || price || privacy;
-    case 'most_private':
-      return privacy || health || price;
-    case 'balanced':
-      return health || privacy || price || speed;
-    default:
-      return strategy satisfies never;
-  }
-}
-
-/** Median time to first token; a route that is not measured counts as slower than any that is, by a finite amount. */
-const speedOf = (route: Route, status: RouteStatus): number =>
-  reliable(status.measurements, route.id)?.ttftMs ?? Number.MAX_SAFE_INTEGER;

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
+import { accept } from '../policy/refusal.ts';
 import { accepted, aModel, merged, needing, type RouteSketch, refusalOf, theModel } from '../testing/fixtures.ts';
+import { demandsOf } from './demands.ts';
 import { eligibleRoutes, routesThatHold } from './eligibility.ts';
 import type { Needs } from './needs.ts';
+import { modelFacts } from './route-facts.ts';
 
-const judge = (sketches: RouteSketch[], policy: MergedPolicy, needs: Partial<Needs> = {}) =>
-  eligibleRoutes(aModel(theModel, sketches), policy, needing(needs));
+const judge = (sketches: RouteSketch[], policy: MergedPolicy, needs: Partial<Needs> = {}) => {
+  const model = aModel(theModel, sketches);
+  const judged = eligibleRoutes(model, modelFacts(model), demandsOf(policy, needing(needs)));
+  return judged.ok ? accept(judged.value.map(({ route }) => route)) : judged;
+};
 const eligible = (...question: Parameters<typeof judge>): string[] =>
   accepted(judge(...question)).map((route) => route.providerId);
 const refusal = (...question: Parameters<typeof judge>) => refusalOf(judge(...question));
@@ -277,28 +283,28 @@ describe('routesThatHold', () => {
     { provider: 'large', privacy: 'tee', contextLength: 1000 },
     { provider: 'huge', privacy: 'private', contextLength: 10_000 },
   ];
-  const holding = (promptTokens: number, withinTier: boolean) => {
+  const holding = (promptTokens: number, startsFrom?: 'tee') => {
     const model = aModel(theModel, windows);
-    return routesThatHold(model, model.routes, needing({ promptTokens }), withinTier);
+    return routesThatHold(model, modelFacts(model), needing({ promptTokens }), startsFrom);
   };
   const names = (...question: Parameters<typeof holding>): string[] =>
-    accepted(holding(...question)).map((route) => route.providerId);
+    accepted(holding(...question)).map(({ route }) => route.providerId);
 
   it('interface 3.4 step 3: skips routes whose window cannot hold the request', () => {
-    expect(names(50, true)).toEqual(['small', 'large', 'huge']);
-    expect(names(500, true)).toEqual(['large', 'huge']);
+    expect(names(50, 'tee')).toEqual(['small', 'large', 'huge']);
+    expect(names(500, 'tee')).toEqual(['large', 'huge']);
   });
 
   it('interface 3.4 step 3: fails with `context_too_large` rather than move to a weaker tier', () => {
-    expect(refusalOf(holding(5000, true))).toMatchObject({
+    expect(refusalOf(holding(5000, 'tee'))).toMatchObject({
       type: 'context_too_large',
       message: expect.stringContaining('at the tier `tee` holds about 5000 prompt tokens plus 1 of output'),
     });
   });
 
   it('looks at every tier where the order is not by tier', () => {
-    expect(names(5000, false)).toEqual(['huge']);
-    const { type, message } = refusalOf(holding(50_000, false));
+    expect(names(5000)).toEqual(['huge']);
+    const { type, message } = refusalOf(holding(50_000));
     expect(type).toBe('context_too_large');
     expect(message).not.toContain('tier');
   });

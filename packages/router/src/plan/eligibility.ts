@@ -1,186 +1,174 @@
 import type { Price } from '@sotto/money';
-import { comparePrivacy } from '@sotto/wire';
 import type { Model, Route } from '../catalog/catalog.ts';
-import { matchesProvider } from '../catalog/provider-id.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
+import type { Demands } from './demands.ts';
 import { holds, type Needs, offers } from './needs.ts';
+import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
-/** One rule of eligibility: what it keeps, and what to say where it keeps nothing. */
-interface Rule {
-  readonly name: EligibilityRule;
-  readonly keeps: (route: Route) => boolean;
-  /** Why it left one route out, in a sentence for people. */
-  readonly why: (route: Route) => string;
-  readonly refusal: (model: Model) => Refusal;
+/** The rules in the order in which they are judged, which is the order of their errors (design 6). */
+export const eligibilityRules = ['boundary', 'encryption', 'floor', 'only', 'ignore', 'capability', 'price'] as const;
+export type EligibilityRule = (typeof eligibilityRules)[number];
+
+/** What `firstFailing` says of a route that every rule keeps: it comes after the last rule. */
+export const passesAll: number = eligibilityRules.length;
+
+const e2ee = strengthOf('e2ee');
+
+/** The first rule that leaves a route out, as its place in `eligibilityRules`; `passesAll` where each keeps it. */
+export function firstFailing(facts: RouteFacts, demands: Demands): number {
+  const { policy, needs } = demands;
+  if (facts.strength < demands.boundary) return 0;
+  if ((facts.strength === e2ee) !== needs.encrypted) return 1;
+  if (facts.strength < demands.floor) return 2;
+  if (policy.only !== undefined && !isNamed(policy.only, facts)) return 3;
+  if (isNamed(policy.ignore, facts)) return 4;
+  if ((facts.offers & demands.offers) !== demands.offers) return 5;
+  if (policy.requireParameters && !offers(facts.route, needs, true)) return 5;
+  return isWithinPrice(facts.route.price, policy.maxPrice, needs.promptTokens) ? passesAll : 6;
 }
 
-export type EligibilityRule = 'boundary' | 'encryption' | 'floor' | 'only' | 'ignore' | 'capability' | 'price';
+/** Whether one of these entries of a policy names the provider of a route: `matchesProvider`, made quick. */
+function isNamed(entries: readonly string[], { route, baseProvider }: RouteFacts): boolean {
+  for (const entry of entries) if (entry === route.publicProviderId || entry === baseProvider) return true;
+  return false;
+}
+
+/** A price tier that a prompt of this size meets counts with its prices: a tier above the ceiling is above the ceiling. */
+function isWithinPrice(price: Price, most: MergedPolicy['maxPrice'], promptTokens: number): boolean {
+  if (price.input > most.input || price.output > most.output) return false;
+  for (const tier of price.tiers ?? []) {
+    if (promptTokens <= tier.abovePromptTokens) break;
+    if ((tier.input ?? 0) > most.input || (tier.output ?? 0) > most.output) return false;
+  }
+  return true;
+}
+
+/** Of a model's routes, those that every rule keeps, in their order. */
+export const keptBy = <Facts extends RouteFacts>(demands: Demands, routes: readonly Facts[]): readonly Facts[] =>
+  routes.filter((route) => firstFailing(route, demands) === passesAll);
+
+/** The routes of a model that a request may use, before context windows: or the refusal of the rule that left none. */
+export function eligibleRoutes<Facts extends RouteFacts>(
+  model: Model,
+  routes: readonly Facts[],
+  demands: Demands,
+): Decision<readonly Facts[]> {
+  const kept = keptBy(demands, routes);
+  if (kept.length > 0) return accept(kept);
+  const rule = eligibilityRules[lastFailing(routes, demands)];
+  if (rule === undefined) return refuse('model_not_found', `The model ${model.id} is not enabled.`, 'model');
+  return { ok: false, refusal: refusals[rule](model, demands) };
+}
+
+/** The rule at which a model without an eligible route lost its last one; -1 where it has no route at all. */
+export const lastFailing = (routes: readonly RouteFacts[], demands: Demands): number =>
+  routes.reduce((furthest, route) => Math.max(furthest, firstFailing(route, demands)), -1);
+
+/** The first rule that leaves a route out, with its reason; undefined where every rule keeps it. */
+export function exclusionOf(
+  facts: RouteFacts,
+  demands: Demands,
+): { readonly rule: EligibilityRule; readonly message: string } | undefined {
+  const rule = eligibilityRules[firstFailing(facts, demands)];
+  return rule === undefined ? undefined : { rule, message: reasons[rule](facts.route, demands) };
+}
+
+/** Why a rule left one route out, in a sentence for people. */
+const reasons: Readonly<Record<EligibilityRule, (route: Route, demands: Demands) => string>> = {
+  boundary: ({ privacyClass }, { policy }) =>
+    `It is \`${privacyClass}\`; the privacy boundary of the workspace allows \`${policy.boundary}\` or stronger.`,
+  encryption: (_, { needs }) =>
+    needs.encrypted
+      ? 'It does not take end-to-end-encrypted requests.'
+      : 'It serves end-to-end-encrypted requests only; a plaintext request is never sent to it.',
+  floor: ({ privacyClass }, { policy }) =>
+    policy.floorCarriedBySort
+      ? `It is \`${privacyClass}\`; sorting by ${policy.sort} uses \`private\` or stronger unless \`minimum_privacy\` says otherwise.`
+      : `It is \`${privacyClass}\`; the privacy floor of this request is \`${policy.floor}\`.`,
+  only: () => 'It is not named in `provider.only`, or is not the provider that the request is pinned to.',
+  ignore: () => 'It is ignored by the request, or disabled in the workspace.',
+  capability: (_, { needs, policy }) => `It does not support all that the request needs: ${needed(needs, policy)}.`,
+  price: () => 'It costs more than the price ceiling of the request or of the workspace.',
+};
 
 const refusalOf = (type: Refusal['type'], message: string, param?: string): Refusal =>
   refuse(type, message, param).refusal;
 
-/** The rules in the order in which they are judged, which is the order of their errors (design 6). */
-function rulesOf(policy: MergedPolicy, needs: Needs): readonly Rule[] {
-  const { only, ignore, maxPrice } = policy;
-  const listed = (entries: readonly string[], route: Route): boolean =>
-    entries.some((entry) => matchesProvider(entry, route.publicProviderId));
-  const isEncrypted = (route: Route): boolean => route.privacyClass === 'e2ee';
-  const encryptionRefusal = ({ id }: Model): Refusal =>
+const encryptionRefusal = ({ id }: Model, { needs }: Demands): Refusal =>
+  refusalOf(
+    'no_provider_route_meets_privacy',
+    needs.encrypted
+      ? `No provider of ${id} takes end-to-end-encrypted requests.`
+      : `${id} is served only to end-to-end-encrypted requests here; a plaintext request is never sent to them.`,
+  );
+
+/** What to say where a rule keeps no route of a model. */
+const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands) => Refusal>> = {
+  boundary: ({ id }, { policy }) =>
+    refusalOf(
+      'privacy_boundary_not_met',
+      `No provider of ${id} meets the workspace privacy boundary (${policy.boundary} or stronger).`,
+    ),
+  encryption: encryptionRefusal,
+  floor: ({ id }, { policy }) =>
     refusalOf(
       'no_provider_route_meets_privacy',
-      needs.encrypted
-        ? `No provider of ${id} takes end-to-end-encrypted requests.`
-        : `${id} is served only to end-to-end-encrypted requests here; a plaintext request is never sent to them.`,
-    );
-  return [
-    {
-      name: 'boundary',
-      keeps: (route) => comparePrivacy(route.privacyClass, policy.boundary) >= 0,
-      why: ({ privacyClass }) =>
-        `It is \`${privacyClass}\`; the privacy boundary of the workspace allows \`${policy.boundary}\` or stronger.`,
-      refusal: ({ id }) =>
-        refusalOf(
-          'privacy_boundary_not_met',
-          `No provider of ${id} meets the workspace privacy boundary (${policy.boundary} or stronger).`,
-        ),
-    },
-    {
-      name: 'encryption',
-      keeps: (route) => isEncrypted(route) === needs.encrypted,
-      why: () =>
-        needs.encrypted
-          ? 'It does not take end-to-end-encrypted requests.'
-          : 'It serves end-to-end-encrypted requests only; a plaintext request is never sent to it.',
-      refusal: encryptionRefusal,
-    },
-    {
-      name: 'floor',
-      keeps: (route) => comparePrivacy(route.privacyClass, policy.floor) >= 0,
-      why: ({ privacyClass }) =>
-        policy.floorCarriedBySort
-          ? `It is \`${privacyClass}\`; sorting by ${policy.sort} uses \`private\` or stronger unless \`minimum_privacy\` says otherwise.`
-          : `It is \`${privacyClass}\`; the privacy floor of this request is \`${policy.floor}\`.`,
-      refusal: ({ id }) =>
-        refusalOf(
-          'no_provider_route_meets_privacy',
-          policy.floorCarriedBySort
-            ? `No provider of ${id} is private or stronger, which sorting by ${policy.sort} asks for. ` +
-                'To allow anonymous providers, send `provider.minimum_privacy: "anonymous"`.'
-            : `No provider of ${id} meets the privacy floor (${policy.floor} or stronger).`,
-        ),
-    },
-    {
-      name: 'only',
-      keeps: (route) => only === undefined || listed(only, route),
-      why: () => 'It is not named in `provider.only`, or is not the provider that the request is pinned to.',
-      // A plaintext body pinned to an encrypted provider is refused for its privacy (design 6, "e2ee when minting").
-      refusal: (model) =>
-        !needs.encrypted &&
-        model.routes.some((route) => isEncrypted(route) && only !== undefined && listed(only, route))
-          ? encryptionRefusal(model)
-          : refusalOf(
-              'no_provider_route',
-              `No eligible provider of ${model.id} is named in \`provider.only\`.`,
-              'provider',
-            ),
-    },
-    {
-      name: 'ignore',
-      keeps: (route) => !listed(ignore, route),
-      why: () => 'It is ignored by the request, or disabled in the workspace.',
-      refusal: ({ id }) =>
-        refusalOf(
+      policy.floorCarriedBySort
+        ? `No provider of ${id} is private or stronger, which sorting by ${policy.sort} asks for. ` +
+            'To allow anonymous providers, send `provider.minimum_privacy: "anonymous"`.'
+        : `No provider of ${id} meets the privacy floor (${policy.floor} or stronger).`,
+    ),
+  only: (model, demands) =>
+    isPinnedToEncryption(model, demands)
+      ? encryptionRefusal(model, demands)
+      : refusalOf(
           'no_provider_route',
-          `Every eligible provider of ${id} is ignored by the request or disabled in the workspace.`,
+          `No eligible provider of ${model.id} is named in \`provider.only\`.`,
           'provider',
         ),
-    },
-    {
-      name: 'capability',
-      keeps: (route) => offers(route, needs, policy.requireParameters),
-      why: () => `It does not support all that the request needs: ${needed(needs, policy)}.`,
-      refusal: ({ id }) =>
-        refusalOf(
-          'no_provider_route',
-          `No eligible provider of ${id} supports what the request needs: ${needed(needs, policy)}.`,
-        ),
-    },
-    {
-      name: 'price',
-      keeps: ({ price }) => {
-        const { input, output } = dearestPrices(price, needs.promptTokens);
-        return input <= maxPrice.input && output <= maxPrice.output;
-      },
-      why: () => 'It costs more than the price ceiling of the request or of the workspace.',
-      refusal: ({ id }) =>
-        refusalOf(
-          'no_provider_route_meets_price',
-          `No eligible provider of ${id} is within the price ceiling.`,
-          'provider.max_price',
-        ),
-    },
-  ];
-}
+  ignore: ({ id }) =>
+    refusalOf(
+      'no_provider_route',
+      `Every eligible provider of ${id} is ignored by the request or disabled in the workspace.`,
+      'provider',
+    ),
+  capability: ({ id }, { needs, policy }) =>
+    refusalOf(
+      'no_provider_route',
+      `No eligible provider of ${id} supports what the request needs: ${needed(needs, policy)}.`,
+    ),
+  price: ({ id }) =>
+    refusalOf(
+      'no_provider_route_meets_price',
+      `No eligible provider of ${id} is within the price ceiling.`,
+      'provider.max_price',
+    ),
+};
 
-/** The dearest prices that a prompt of up to this size meets: a tier above the ceiling is above the ceiling. */
-function dearestPrices(price: Price, promptTokens: number): { input: number; output: number } {
-  let { input, output } = price;
-  for (const tier of price.tiers ?? []) {
-    if (promptTokens <= tier.abovePromptTokens) break;
-    input = Math.max(input, tier.input ?? 0);
-    output = Math.max(output, tier.output ?? 0);
-  }
-  return { input, output };
-}
-
-/** The first rule that leaves a route out, with its reason; undefined where every rule keeps it. */
-export function exclusionOf(
-  route: Route,
-  policy: MergedPolicy,
-  needs: Needs,
-): { readonly rule: EligibilityRule; readonly message: string } | undefined {
-  const rule = rulesOf(policy, needs).find(({ keeps }) => !keeps(route));
-  return rule === undefined ? undefined : { rule: rule.name, message: rule.why(route) };
-}
-
-/** The routes of a model that a request may use, before context windows: or the first rule that left none. */
-export function eligibleRoutes(model: Model, policy: MergedPolicy, needs: Needs): Decision<readonly Route[]> {
-  if (model.routes.length === 0) return refuse('model_not_found', `The model ${model.id} is not enabled.`, 'model');
-  let routes: readonly Route[] = model.routes;
-  for (const rule of rulesOf(policy, needs)) {
-    const kept = routes.filter(rule.keeps);
-    if (kept.length === 0) return { ok: false, refusal: rule.refusal(model) };
-    routes = kept;
-  }
-  return accept(routes);
+/** A plaintext body pinned to an encrypted provider is refused for its privacy (design 6, "e2ee when minting"). */
+export function isPinnedToEncryption(model: Model, { policy, needs }: Demands): boolean {
+  const { only } = policy;
+  if (needs.encrypted || only === undefined) return false;
+  return modelFacts(model).some((facts) => facts.strength === e2ee && isNamed(only, facts));
 }
 
 /**
- * Of the eligible routes, those whose context window holds the request. With `withinTier`, a model whose strongest
- * tier holds it nowhere is refused rather than served by a weaker tier (interface 3.4, step 3).
+ * Of the eligible routes, those whose context window holds the request. A sort that goes by tier rather refuses than
+ * moves below the tier from which it starts, `startsFrom` (interface 3.4, step 3); others take whichever holds it.
  */
-export function routesThatHold(
+export function routesThatHold<Facts extends RouteFacts>(
   model: Model,
-  routes: readonly Route[],
+  routes: readonly Facts[],
   needs: Needs,
-  withinTier: boolean,
-): Decision<readonly Route[]> {
-  const fitting = routes.filter((route) => holds(route, needs));
-  const judged = withinTier
-    ? fitting.filter((route) => comparePrivacy(route.privacyClass, strongestOf(routes)) === 0)
-    : fitting;
-  if (judged.length > 0) return accept(fitting);
-  const tier = withinTier ? ` at the tier \`${strongestOf(routes)}\`` : '';
+  startsFrom: Route['privacyClass'] | undefined,
+): Decision<readonly Facts[]> {
+  const fitting = routes.filter(({ route }) => holds(route, needs));
+  const least = startsFrom === undefined ? 0 : strengthOf(startsFrom);
+  if (fitting.some(({ strength }) => strength >= least)) return accept(fitting);
+  const tier = startsFrom === undefined ? '' : ` at the tier \`${startsFrom}\``;
   const asked = `about ${needs.promptTokens} prompt tokens plus ${needs.maxOutputTokens ?? 1} of output`;
   return refuse('context_too_large', `No eligible provider of ${model.id}${tier} holds ${asked}.`);
-}
-
-function strongestOf(routes: readonly Route[]): Route['privacyClass'] {
-  return routes.reduce<Route['privacyClass']>(
-    (best, route) => (comparePrivacy(route.privacyClass, best) > 0 ? route.privacyClass : best),
-    'anonymous',
-  );
 }
 
 function needed(needs: Needs, policy: MergedPolicy): string {

@@ -1,12 +1,15 @@
 import { autoModelId, parseModelReference } from '@sotto/wire';
 import type { Model, Route } from '../catalog/catalog.ts';
-import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
+import { mergePolicy } from '../policy/merge-policy.ts';
 import type { Decision } from '../policy/refusal.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
+import { autoDemands } from './choose-model.ts';
+import { type Demands, demandsOf } from './demands.ts';
 import { type EligibilityRule, exclusionOf } from './eligibility.ts';
 import { holds, type Needs } from './needs.ts';
 import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
+import { factsOf } from './route-facts.ts';
 
 /** A route that is not in a plan, and the one rule that left it out. */
 export interface Exclusion {
@@ -31,27 +34,26 @@ export function explainPlan(request: RoutingRequest, needs: Needs, context: Plan
   const plan = decision.ok ? decision.value : undefined;
   const attempts = plan === undefined ? [] : attemptsOf(plan);
   const tried = new Set(attempts.map(({ id }) => id));
-  const excluded = modelsOf(request, plan, context).flatMap(({ model, policy }) =>
-    model.routes
-      .filter(({ id }) => !tried.has(id))
-      .map((route) => ({ route, ...reasonOf(route, { policy, needs, plan }) })),
+  const excluded = modelsOf(request, needs, plan, context).flatMap(({ model, demands }) =>
+    model.routes.filter(({ id }) => !tried.has(id)).map((route) => ({ route, ...reasonOf(route, demands, plan) })),
   );
   const once = new Map(excluded.map((exclusion) => [exclusion.route.id, exclusion]));
   return { decision, attempts, excluded: [...once.values()] };
 }
 
-function reasonOf(
-  route: Route,
-  { policy, needs, plan }: { readonly policy: MergedPolicy; readonly needs: Needs; readonly plan: Plan | undefined },
-): Pick<Exclusion, 'rule' | 'message'> {
-  const excluded = exclusionOf(route, policy, needs);
+function reasonOf(route: Route, demands: Demands, plan: Plan | undefined): Pick<Exclusion, 'rule' | 'message'> {
+  const excluded = exclusionOf(factsOf(route), demands);
   if (excluded !== undefined) return excluded;
-  if (!holds(route, needs)) {
+  if (!holds(route, demands.needs)) {
     return { rule: 'context', message: 'Prompt and requested output do not fit its context window or output limit.' };
   }
   if (plan?.routes.some(({ id }) => id === route.id)) {
     const count = plan.maxAttempts === 1 ? 'one provider is' : `${plan.maxAttempts} providers are`;
-    return { rule: 'attempts', message: `It would come later: at most ${count} tried.` };
+    const isSharing = plan.shares.some(({ id }) => id === route.id);
+    const when = isSharing
+      ? 'It shares traffic: for other requests it goes first. Here it would come later'
+      : 'It would come later';
+    return { rule: 'attempts', message: `${when}: at most ${count} tried.` };
   }
   return {
     rule: 'step_down',
@@ -59,18 +61,21 @@ function reasonOf(
   };
 }
 
-/** The models that a request names, each under its own policy: a suffix sorts. */
+/** The models that a request names, each with what it demands there: a suffix sorts, `/auto` has tiers of its own. */
 function modelsOf(
   request: RoutingRequest,
+  needs: Needs,
   plan: Plan | undefined,
   { catalog, preferences }: PlanningContext,
-): { readonly model: Model; readonly policy: MergedPolicy }[] {
+): { readonly model: Model; readonly demands: Demands }[] {
   const names = [...new Set([request.model, ...(request.models ?? [])])];
   return names.flatMap((name) => {
     const reference = parseModelReference(name);
     const own = readRequestPolicy(request.provider, reference.suffix);
-    const id = reference.id === autoModelId ? plan?.routes[0]?.modelId : reference.id;
-    const model = id === undefined ? undefined : catalog.models.get(id);
-    return own.ok && model !== undefined ? [{ model, policy: mergePolicy(preferences, own.value) }] : [];
+    const isAuto = reference.id === autoModelId;
+    const model = catalog.models.get((isAuto ? plan?.choice?.modelId : reference.id) ?? '');
+    if (!own.ok || model === undefined) return [];
+    const policy = mergePolicy(preferences, own.value);
+    return [{ model, demands: isAuto ? autoDemands(policy, needs, preferences) : demandsOf(policy, needs) }];
   });
 }

@@ -13,12 +13,19 @@ import {
   type RouteSketch,
   theModel,
 } from '../testing/fixtures.ts';
-import { comparisonOf, orderRoutes, type RouteStatus } from './order-routes.ts';
+import { arrange, comparisonOf, type RouteStatus, withPenalties } from './order-routes.ts';
+import { standingsOf } from './standing.ts';
 
 const sorts: Sort[] = ['default', 'privacy', 'price', 'latency', 'throughput'];
 const routesOf = (...sketches: RouteSketch[]): readonly Route[] => aModel(theModel, sketches).routes;
+const orderOf = (routes: readonly Route[], sort: Sort, status: RouteStatus, order: string[] = []): Route[] => {
+  const policy = { sort, order };
+  const standings = standingsOf({ ...aModel(theModel, []), routes }, status.measurements);
+  const healthy = arrange(standings, policy).sort(comparisonOf(policy));
+  return withPenalties(healthy, policy, status.penalized).map(({ standing }) => standing.route);
+};
 const ordered = (sort: Sort, sketches: RouteSketch[], status: RouteStatus = allHealthy, order: string[] = []) =>
-  orderRoutes(routesOf(...sketches), order, comparisonOf(sort, status)).map((route) => route.providerId);
+  orderOf(routesOf(...sketches), sort, status, order).map((route) => route.providerId);
 
 describe('sort by privacy', () => {
   it('interface 3.4: strongest tier, then health, then price', () => {
@@ -217,12 +224,14 @@ describe('every order', () => {
     );
     fc.assert(
       fc.property(shuffled, anyStatus, fc.constantFrom(...sorts), anyOrder, ([routes, others], status, sort, order) => {
-        const compare = comparisonOf(sort, status);
-        const ids = (list: readonly Route[]): string[] => orderRoutes(list, order, compare).map((route) => route.id);
+        const ids = (list: readonly Route[]): string[] => orderOf(list, sort, status, order).map((route) => route.id);
         expect(ids(others)).toEqual(ids(routes));
-        for (const a of routes) {
-          for (const b of routes) expect(Math.sign(compare(a, b))).toBe(-Math.sign(compare(b, a)) + 0);
-          expect(routes.filter((b) => compare(a, b) === 0)).toEqual([a]);
+        const policy = { sort, order };
+        const compare = comparisonOf(policy);
+        const arranged = arrange(standingsOf({ ...aModel(theModel, []), routes }, status.measurements), policy);
+        for (const a of arranged) {
+          for (const b of arranged) expect(Math.sign(compare(a, b))).toBe(-Math.sign(compare(b, a)) + 0);
+          expect(arranged.filter((b) => compare(a, b) === 0)).toEqual([a]);
         }
       }),
       { numRuns: 200 },

@@ -1,11 +1,9 @@
-import { comparablePrice } from '@sotto/money';
-import { comparePrivacy } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { matchesProvider } from '../catalog/provider-id.ts';
-import { type Measurements, reliable } from '../health/measurement.ts';
-import type { Sort } from '../policy/merge-policy.ts';
-
-type Comparison = (a: Route, b: Route) => number;
+import type { Measurements } from '../health/measurement.ts';
+import type { MergedPolicy, Sort } from '../policy/merge-policy.ts';
+import { bandWidth, type Place, places, placesOf, turnOf } from './default-tiers.ts';
+import type { Standing } from './standing.ts';
 
 /** What is known of routes at the moment of planning. */
 export interface RouteStatus {
@@ -13,64 +11,108 @@ export interface RouteStatus {
   readonly penalized: (route: Route) => boolean;
 }
 
-const byPrivacy: Comparison = (a, b) => comparePrivacy(b.privacyClass, a.privacyClass);
-const byPrice: Comparison = (a, b) => comparablePrice(a.price) - comparablePrice(b.price);
-const byRegistry: Comparison = (a, b) => a.rank - b.rank || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-
-/** Measured routes first, best first; where too little is known, whatever the next comparison says. */
-function byMeasure(measurements: Measurements, merit: 'ttftMs' | 'tokensPerSecond'): Comparison {
-  const score = (route: Route): number => {
-    const value = reliable(measurements, route.id)?.[merit];
-    if (value === undefined) return Number.POSITIVE_INFINITY;
-    return merit === 'ttftMs' ? value : -value;
-  };
-  return (a, b) => {
-    const [left, right] = [score(a), score(b)];
-    return left === right ? 0 : left < right ? -1 : 1;
-  };
+/** A route with all that its order goes by. */
+export interface Arranged {
+  readonly standing: Standing;
+  /** Of the entry of an explicit `order` that names it; the number of entries where none does. */
+  readonly position: number;
+  /** What the tier rules of the sort Default say; the same for every route under other sorts. */
+  readonly place: Place;
+  readonly isPenalized: boolean;
 }
 
-const chain =
-  (...comparisons: readonly Comparison[]): Comparison =>
-  (a, b) => {
-    for (const compare of comparisons) {
-      const result = compare(a, b);
-      if (result !== 0) return result;
-    }
-    return 0;
-  };
+type Comparison = (a: Arranged, b: Arranged) => number;
+
+/** Smaller first; what is not measured comes after all that is. */
+const ascending = (a: number | undefined, b: number | undefined): number =>
+  a === b ? 0 : a === undefined ? 1 : b === undefined ? -1 : a - b;
+
+const byHealth: Comparison = (a, b) => Number(a.isPenalized) - Number(b.isPenalized);
+const byLatency: Comparison = (a, b) => ascending(a.standing.ttftMs, b.standing.ttftMs);
+
+/** Price, then latency, then the order of the registry, then the id: no two routes are equal. */
+const fixed: Comparison = (a, b) => {
+  const { route: left } = a.standing;
+  const { route: right } = b.standing;
+  const known = a.standing.price - b.standing.price || byLatency(a, b) || left.rank - right.rank;
+  return known || (left.id < right.id ? -1 : left.id > right.id ? 1 : 0);
+};
 
 /**
- * The order a sort gives to routes (interface 3.4): total, because registry order and id break every tie.
- * Under `privacy` a penalized route stays within its tier; under the others it goes behind every healthy one.
+ * The order that each sort gives to routes (interface 3.4): total, because registry order and id break every tie.
+ * Under `privacy` a penalized route stays within its tier; under `price`, `latency` and `throughput` it goes behind every
+ * healthy one.
  */
-export function comparisonOf(sort: Sort, status: RouteStatus): Comparison {
-  const byHealth: Comparison = (a, b) => Number(status.penalized(a)) - Number(status.penalized(b));
-  const byLatency = byMeasure(status.measurements, 'ttftMs');
-  const fixed = chain(byPrice, byLatency, byRegistry);
-  switch (sort) {
-    case 'default':
-    case 'privacy':
-      return chain(byPrivacy, byHealth, fixed);
-    case 'price':
-      return chain(byHealth, fixed);
-    case 'latency':
-      return chain(byHealth, byLatency, fixed);
-    case 'throughput':
-      return chain(byHealth, byMeasure(status.measurements, 'tokensPerSecond'), fixed);
-    default:
-      return sort satisfies never;
-  }
+const comparisons: Readonly<Record<Sort, Comparison>> = {
+  default: (a, b) =>
+    turnOf(a.place, a.isPenalized) - turnOf(b.place, b.isPenalized) ||
+    a.place - b.place ||
+    a.standing.score - b.standing.score ||
+    fixed(a, b),
+  privacy: (a, b) => b.standing.strength - a.standing.strength || byHealth(a, b) || fixed(a, b),
+  price: (a, b) => byHealth(a, b) || fixed(a, b),
+  latency: (a, b) => byHealth(a, b) || byLatency(a, b) || fixed(a, b),
+  throughput: (a, b) =>
+    byHealth(a, b) ||
+    ascending(negative(a.standing.tokensPerSecond), negative(b.standing.tokensPerSecond)) ||
+    fixed(a, b),
+};
+const negative = (value: number | undefined): number | undefined => (value === undefined ? undefined : -value);
+
+/** The order of routes under a policy: those that an explicit `order` names first, as it is written, the rest by sort. */
+export const comparisonOf = ({ sort, order }: Pick<MergedPolicy, 'sort' | 'order'>): Comparison => {
+  const bySort = comparisons[sort];
+  return order.length === 0 ? bySort : (a, b) => a.position - b.position || bySort(a, b);
+};
+
+/** What each route's order goes by on a day when all are healthy; in the order given. */
+export function arrange(
+  standings: readonly Standing[],
+  { sort, order }: Pick<MergedPolicy, 'sort' | 'order'>,
+): Arranged[] {
+  const placeOf = sort === 'default' ? placesOf(standings) : () => places.anonymousFirst;
+  return standings.map((standing) => ({
+    standing,
+    position: positionIn(order, standing.route),
+    place: placeOf(standing),
+    isPenalized: false,
+  }));
+}
+
+function positionIn(order: readonly string[], { publicProviderId }: Route): number {
+  if (order.length === 0) return 0;
+  const index = order.findIndex((entry) => matchesProvider(entry, publicProviderId));
+  return index === -1 ? order.length : index;
 }
 
 /**
- * Places the routes named by an explicit `order` first, as it is written, and the rest by comparison.
- * An entry that names several routes (variants, `other`) places them by comparison among themselves.
+ * Puts recently failed routes where their penalty moves them. Where every route is penalized the order is that of a
+ * healthy day (interface 3.2).
  */
-export function orderRoutes(routes: readonly Route[], order: readonly string[], compare: Comparison): Route[] {
-  const position = (route: Route): number => {
-    const index = order.findIndex((entry) => matchesProvider(entry, route.publicProviderId));
-    return index === -1 ? order.length : index;
-  };
-  return [...routes].sort((a, b) => position(a) - position(b) || compare(a, b));
+export function withPenalties(
+  inOrder: readonly Arranged[],
+  policy: Pick<MergedPolicy, 'sort' | 'order'>,
+  penalized: RouteStatus['penalized'],
+): readonly Arranged[] {
+  let count = 0;
+  const judged = inOrder.map((each) => {
+    if (!penalized(each.standing.route)) return each;
+    count += 1;
+    return { ...each, isPenalized: true };
+  });
+  return count === 0 || count === inOrder.length ? inOrder : judged.sort(comparisonOf(policy));
+}
+
+/**
+ * How many routes at the head of an order share traffic: under the sort Default those of the first one's place that
+ * score within ten per cent of it (interface 3.4, rule 4). Under every other sort the first alone.
+ */
+export function sharing(inOrder: readonly Arranged[], { sort }: Pick<MergedPolicy, 'sort'>): number {
+  const [first] = inOrder;
+  if (first === undefined || sort !== 'default') return Math.min(inOrder.length, 1);
+  const end = inOrder.findIndex(
+    ({ place, isPenalized, standing }) =>
+      place !== first.place || isPenalized !== first.isPenalized || standing.score > first.standing.score * bandWidth,
+  );
+  return end === -1 ? inOrder.length : end;
 }

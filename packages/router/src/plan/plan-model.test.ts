@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { measuring, oneModel, penalizing, providersFor, type RouteSketch, refused } from '../testing/fixtures.ts';
+import {
+  measuring,
+  oneModel,
+  penalizing,
+  providersFor as providersOf,
+  type RouteSketch,
+  refused,
+  type Surroundings,
+} from '../testing/fixtures.ts';
+
+/** In a workspace that sorts by privacy, where nothing else is said. */
+const providersFor: typeof providersOf = (catalog, request, around: Surroundings = {}) =>
+  providersOf(catalog, request, { ...around, preferences: { provider_sort: 'privacy', ...around.preferences } });
 
 const tee: RouteSketch = { provider: 'encl', privacy: 'tee', input: 2 };
 const priv: RouteSketch = { provider: 'priv', privacy: 'private', input: 1 };
@@ -81,7 +93,7 @@ describe('step-down (design 6)', () => {
 });
 
 describe('context windows (interface 3.4 step 3)', () => {
-  const windows = oneModel({ ...tee, contextLength: 100 }, { ...priv, contextLength: 1000 });
+  const windows = oneModel({ ...tee, input: 1, contextLength: 100 }, { ...priv, contextLength: 1000 });
 
   it('fails rather than move to a weaker tier, even to one that is allowed', () => {
     expect(refused(windows, {}, { needs: { promptTokens: 500 } })).toBe('context_too_large');

@@ -16,6 +16,7 @@ import {
 import type { Needs } from './needs.ts';
 import type { RouteStatus } from './order-routes.ts';
 import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
+import { bestOfBand } from './planning-context.ts';
 
 interface Situation {
   readonly catalog: Catalog;
@@ -26,7 +27,8 @@ interface Situation {
 }
 const situationOf = (request: fc.Arbitrary<RoutingRequest>): fc.Arbitrary<Situation> =>
   fc.record({ catalog: anyCatalog, preferences: anyPreferences, request, needs: anyNeeds, status: anyStatus });
-const decisionOf = ({ request, needs, ...context }: Situation) => planRequest(request, needs, context);
+const decisionOf = ({ request, needs, ...context }: Situation, random = bestOfBand) =>
+  planRequest(request, needs, { ...context, random });
 
 /** Checks a promise in 300 situations that have a plan. */
 function always(situation: fc.Arbitrary<Situation>, check: (plan: Plan, of: Situation) => void): void {

@@ -1,17 +1,12 @@
-import {
-  autoModelId,
-  type ModelSuffix,
-  type PrivacyClass,
-  type ProviderPolicy,
-  parseModelReference,
-} from '@sotto/wire';
+import { autoModelId, type ModelSuffix, type ProviderPolicy, parseModelReference } from '@sotto/wire';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
-import { chooseModel } from './choose-model.ts';
+import { autoDemands, chooseModel } from './choose-model.ts';
+import { demandsOf } from './demands.ts';
 import type { Needs } from './needs.ts';
-import { type ModelPlan, planModel, withinStepDown } from './plan-model.ts';
+import { drawn, isWithinStepDown, type ModelPlan, planModel } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
 
 /** The part of a request that decides where it may go. */
@@ -22,6 +17,15 @@ export interface RoutingRequest {
   readonly provider?: ProviderPolicy | null | undefined;
 }
 
+/** What `/auto` decided: `explainChoice` says why. */
+export interface Choice {
+  readonly modelId: string;
+  /** The route that won for the model. Where it shares traffic, another one may be first in the plan. */
+  readonly route: Route;
+  /** The request's policy, narrowed to the tiers that the workspace lets `/auto` use. */
+  readonly policy: MergedPolicy;
+}
+
 /** The ordered routes chosen for one request. */
 export interface Plan {
   /** Whether `/auto` chose the model. */
@@ -30,6 +34,10 @@ export interface Plan {
   readonly routes: readonly Route[];
   readonly maxAttempts: number;
   readonly policy: MergedPolicy;
+  /** The routes that each go first for an equal share of such requests, best first; empty where only one does. */
+  readonly shares: readonly Route[];
+  /** Where `/auto` chose the first model. */
+  readonly choice?: Choice;
 }
 
 /** The routes of a plan that can really be tried. */
@@ -46,45 +54,67 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
     const own = readRequestPolicy(request.provider, suffix);
     return own.ok ? accept(mergePolicy(context.preferences, own.value)) : own;
   };
-  const [first] = references.value;
-  const policy = policyOf(first?.suffix);
+  const policy = policyOf(references.value[0]?.suffix);
   if (!policy.ok) return policy;
 
   // By id: one model asked for in two ways, or chosen by `/auto` and named, still has each route once.
   const routes = new Map<string, Route>();
-  let startsFrom: PrivacyClass | undefined;
+  let first: PlannedReference | undefined;
   let refusal: Refusal | undefined;
   for (const reference of references.value) {
     const own = policyOf(reference.suffix);
     if (!own.ok) return own;
     const planned = planReference(reference.id, own.value, needs, context);
     if (planned.ok) {
-      startsFrom ??= planned.value.startsFrom;
-      for (const route of planned.value.routes) if (!routes.has(route.id)) routes.set(route.id, route);
+      const inOrder = first === undefined ? drawn(planned.value, context.random) : planned.value.routes;
+      for (const route of inOrder) if (!routes.has(route.id)) routes.set(route.id, route);
+      first ??= planned.value;
     }
     // A model nobody knows is the caller's mistake wherever it stands; a model without a route now just drops out.
     else if (planned.refusal.type === 'model_not_found') return planned;
     else refusal ??= planned.refusal;
   }
-  if (startsFrom === undefined) {
+  if (first === undefined) {
     return refusal === undefined ? refuse('model_not_found', 'No model was named.', 'model') : { ok: false, refusal };
   }
+  const { startsFrom, sharing, choice } = first;
   return accept({
-    routing: first?.id === autoModelId ? 'auto' : 'exact',
-    routes: withinStepDown([...routes.values()], startsFrom, policy.value),
+    routing: choice === undefined ? 'exact' : 'auto',
+    routes: [...routes.values()].filter((route) => isWithinStepDown(route, startsFrom, policy.value)),
     // An encrypted request is bound to one provider's attested key: nobody else could read it (interface 3.3).
     maxAttempts: needs.encrypted ? 1 : policy.value.maxAttempts,
     policy: policy.value,
+    shares: sharing > 1 ? first.routes.slice(0, sharing) : [],
+    ...(choice === undefined ? {} : { choice }),
   });
 }
 
-function planReference(id: string, policy: MergedPolicy, needs: Needs, context: PlanningContext): Decision<ModelPlan> {
-  if (id === autoModelId) return chooseModel(context, policy, needs);
+interface PlannedReference extends ModelPlan {
+  readonly choice?: Choice;
+}
+
+function planReference(
+  id: string,
+  policy: MergedPolicy,
+  needs: Needs,
+  context: PlanningContext,
+): Decision<PlannedReference> {
+  if (id === autoModelId) return planAuto(policy, needs, context);
   const model = context.catalog.models.get(id);
   if (model === undefined)
     return refuse('model_not_found', `The model \`${id}\` does not exist or is not enabled.`, 'model');
   const mismatch = typeMismatch(model, needs);
-  return mismatch ?? planModel(model, policy, needs, context.status);
+  return mismatch ?? planModel(model, demandsOf(policy, needs), context.status);
+}
+
+function planAuto(policy: MergedPolicy, needs: Needs, context: PlanningContext): Decision<PlannedReference> {
+  const demands = autoDemands(policy, needs, context.preferences);
+  const chosen = chooseModel(context, demands);
+  if (!chosen.ok) return chosen;
+  const { model, now } = chosen.value;
+  const planned = planModel(model, demands, context.status);
+  if (!planned.ok) return planned;
+  return accept({ ...planned.value, choice: { modelId: model.id, route: now.route, policy: demands.policy } });
 }
 
 const endpoints = {

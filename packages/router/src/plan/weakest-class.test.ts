@@ -1,4 +1,4 @@
-import { comparePrivacy } from '@sotto/wire';
+import { comparePrivacy, type PrivacyClass } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -23,10 +23,16 @@ import {
   theModel,
 } from '../testing/fixtures.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
+import { bestOfBand } from './planning-context.ts';
+import { weakestByPlanning } from './reach-by-planning.ts';
 import { weakestReachableClass } from './weakest-class.ts';
 
 const decideClass = (catalog: Catalog, request: Partial<RoutingRequest> = {}, around: Surroundings = {}) =>
-  weakestReachableClass({ model: theModel, ...request }, needing(around.needs), contextOf(catalog, around));
+  weakestReachableClass(
+    { model: theModel, ...request },
+    needing(around.needs),
+    contextOf(catalog, { ...around, preferences: { provider_sort: 'privacy', ...around.preferences } }),
+  );
 const weakest = (...question: Parameters<typeof decideClass>) => accepted(decideClass(...question));
 
 const tee: RouteSketch = { provider: 'encl', privacy: 'tee', input: 1, contextLength: 1000 };
@@ -77,7 +83,7 @@ describe('weakestReachableClass (interface 2.4)', () => {
     const dearWhenLong = { ...tee, price: { tiers: [{ abovePromptTokens: 500, input: 9_000_000 }] } };
     const ceiling = { provider: { max_price: { input: 5 } } };
     expect(weakest(oneModel(dearWhenLong, priv), ceiling)).toBe('private');
-    expect(weakest(oneModel(dearWhenLong, priv))).toBe('tee');
+    expect(weakest(oneModel(dearWhenLong, priv), { provider: { sort: 'privacy' } })).toBe('tee');
   });
 
   it('counts bodies that are at once long, so that one route is too dear, and ask for much, so that another is too small', () => {
@@ -94,6 +100,18 @@ describe('weakestReachableClass (interface 2.4)', () => {
     const now = measuring({ encl: { ttftMs: 10 }, priv: { ttftMs: 90 } });
     expect(weakest(catalog, request, { status: now })).toBe('private');
     expect(weakest(oneModel(tee, { ...priv, input: 1 }), byPrice, { status: now })).toBe('private');
+  });
+
+  it('counts, under the sort Default, that every stronger provider may keep failing by the time the ticket is used', () => {
+    const byDefault = { provider_sort: 'default' } as const;
+    expect(weakest(oneModel(tee, priv), {}, { preferences: byDefault })).toBe('private');
+    expect(weakest(oneModel(tee, priv, anon), {}, { preferences: byDefault })).toBe('anonymous');
+    expect(weakest(oneModel(tee, priv, anon), {}, { preferences: { ...byDefault, privacy_boundary: 'Private' } })).toBe(
+      'private',
+    );
+    const floor = { preferences: { ...byDefault, fallback_floor: 'private' } } as const;
+    expect(weakest(oneModel(tee, priv, anon), {}, floor)).toBe('private');
+    expect(weakest(oneModel(tee, priv, { ...anon, capabilities: able }), {}, floor)).toBe('anonymous');
   });
 
   it('counts the models that `/auto` may choose by the time the ticket is used', () => {
@@ -155,14 +173,15 @@ describe('weakestReachableClass never overstates', () => {
       fc.property(
         ...[anyCatalog, anyPreferences, anyRequest, anyBodies(12), fc.array(anyStatus, { minLength: 2, maxLength: 3 })],
         (catalog, preferences, request, bodies, times) => {
+          const random = bestOfBand;
           const minting = { ...bodies[0], ...{ promptTokens: 0, maxOutputTokens: undefined, jsonObject: false } };
           const noBody = needing({ ...minting, tools: false, vision: false, structuredOutput: false });
           const [status = contextOf(catalog).status, ...later] = times;
-          const promised = weakestReachableClass(request, noBody, { catalog, preferences, status });
+          const promised = weakestReachableClass(request, noBody, { catalog, preferences, status, random });
           fc.pre(promised.ok);
           for (const then of [status, ...later]) {
             for (const body of [noBody, ...bodies]) {
-              const plan = planRequest(request, body, { catalog, preferences, status: then });
+              const plan = planRequest(request, body, { catalog, preferences, status: then, random });
               for (const route of plan.ok ? plan.value.routes : []) {
                 expect(comparePrivacy(route.privacyClass, accepted(promised))).toBeGreaterThanOrEqual(0);
               }
@@ -172,5 +191,43 @@ describe('weakestReachableClass never overstates', () => {
       ),
       { numRuns: 300 },
     );
-  });
+  }, 30_000);
+});
+
+describe('weakestReachableClass knows without planning', () => {
+  it('what the plans of the hardest bodies reach, of one model and of `/auto`', () => {
+    let weaker = 0;
+    const single = anyRequest.map(({ models: _, ...request }) => request);
+    fc.assert(
+      fc.property(
+        anyCatalog,
+        anyPreferences,
+        single,
+        anyStatus,
+        fc.boolean(),
+        (catalog, preferences, request, status, encrypted) => {
+          const context = { catalog, preferences, status, random: bestOfBand };
+          const needs = needing({ encrypted });
+          const plain = planRequest(request, needs, context);
+          fc.pre(plain.ok);
+          // One by one: which model `/auto` chooses may change until the ticket is used.
+          const alone = request.model.startsWith('/auto') ? [...catalog.models.values()] : [undefined];
+          let slowly: PrivacyClass = 'e2ee';
+          for (const model of alone) {
+            const within = model === undefined ? context : { ...context, catalog: aCatalog(model) };
+            const plan = planRequest(request, needs, within);
+            if (!plan.ok) continue;
+            for (const { privacyClass } of plan.value.routes)
+              if (comparePrivacy(privacyClass, slowly) < 0) slowly = privacyClass;
+            const before: PrivacyClass = slowly;
+            slowly = weakestByPlanning(request, needs, within, slowly);
+            if (before !== slowly) weaker += 1;
+          }
+          expect(accepted(weakestReachableClass(request, needs, context))).toBe(slowly);
+        },
+      ),
+      { numRuns: 400 },
+    );
+    expect(weaker).toBeGreaterThan(5);
+  }, 30_000);
 });

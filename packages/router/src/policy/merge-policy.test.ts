@@ -1,7 +1,9 @@
 import { comparePrivacy, type PrivacyClass } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { demandsOf } from '../plan/demands.ts';
 import { eligibleRoutes } from '../plan/eligibility.ts';
+import { modelFacts } from '../plan/route-facts.ts';
 import { accepted, anyCatalog, anyNeeds, anyPolicy, anyPreferences, merged, theModel } from '../testing/fixtures.ts';
 import { mergePolicy } from './merge-policy.ts';
 import { type Boundary, boundaryClass, initialPreferences as initial } from './preferences.ts';
@@ -204,10 +206,11 @@ describe('mergePolicy never loosens (interface 2.8)', () => {
         const request = readRequestPolicy(policy);
         fc.pre(model !== undefined && request.ok);
         if (model === undefined) return;
-        const own = eligibleRoutes(model, mergePolicy(preferences, accepted(request)), needs);
+        const facts = modelFacts(model);
+        const own = eligibleRoutes(model, facts, demandsOf(mergePolicy(preferences, accepted(request)), needs));
         // A sort of the workspace would carry a floor that a request with settings of its own does not have.
         const without = mergePolicy({ ...preferences, provider_sort: 'privacy' }, { unset: true });
-        const all = eligibleRoutes(model, without, needs);
+        const all = eligibleRoutes(model, facts, demandsOf(without, needs));
         const eligible = all.ok ? all.value : [];
         if (own.ok) {
           expect(eligible).toEqual(expect.arrayContaining([...own.value]));

@@ -35,7 +35,7 @@ export const initialPreferences: Preferences = {
   provider_allow_fallbacks: true,
   provider_max_attempts: 3,
   provider_minimum_privacy: 'anonymous',
-  provider_sort: 'privacy',
+  provider_sort: 'default',
   provider_ignore: [],
   privacy_boundary: 'Standard',
   fallback_floor: null,

@@ -12,7 +12,7 @@ import type { RouteMeasurement } from '../health/measurement.ts';
 import { type Needs, noNeeds } from '../plan/needs.ts';
 import type { RouteStatus } from '../plan/order-routes.ts';
 import { type Plan, planRequest, type RoutingRequest } from '../plan/plan-request.ts';
-import type { PlanningContext } from '../plan/planning-context.ts';
+import { bestOfBand, type PlanningContext } from '../plan/planning-context.ts';
 import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
 import { boundaries, initialPreferences, type Preferences } from '../policy/preferences.ts';
 import type { Decision, Refusal } from '../policy/refusal.ts';
@@ -99,12 +99,15 @@ export interface Surroundings {
   readonly preferences?: Partial<Preferences>;
   readonly needs?: Partial<Needs>;
   readonly status?: RouteStatus;
+  /** Absent: the best of the routes that share traffic goes first. */
+  readonly random?: () => number;
 }
 
-export const contextOf = (catalog: Catalog, { preferences, status }: Surroundings = {}): PlanningContext => ({
+export const contextOf = (catalog: Catalog, { preferences, status, random }: Surroundings = {}): PlanningContext => ({
   catalog,
   preferences: preferring(preferences),
   status: status ?? allHealthy,
+  random: random ?? bestOfBand,
 });
 
 export const decide = (

@@ -1,0 +1,96 @@
+import type { Model } from '../catalog/catalog.ts';
+import { type Measurements, type RouteMeasurement, reliable } from '../health/measurement.ts';
+import { averageOf, defaultScore, failingBelow, type Performance, successRateOf } from './default-score.ts';
+import { modelFacts, type RouteFacts } from './route-facts.ts';
+
+/** A route as it stands among the others of its model: what never changes of it, and what the last 24 hours say. */
+export interface Standing extends RouteFacts {
+  /** Median time to first token; undefined where too little is measured. */
+  readonly ttftMs: number | undefined;
+  /** Median output tokens per second; undefined where too little is measured. */
+  readonly tokensPerSecond: number | undefined;
+  /** Whether it keeps failing. */
+  readonly isFailing: boolean;
+  /** `defaultScore`: what is not measured counts as average. */
+  readonly score: number;
+}
+
+interface Remembered {
+  generation: number;
+  readonly measured: readonly (RouteMeasurement | undefined)[];
+  readonly standings: readonly Standing[];
+}
+
+/** The newest standings of each model. Measurements are known by number here, so that old ones are not kept alive. */
+const remembered = new WeakMap<Model, Remembered>();
+const generations = new WeakMap<Measurements, number>();
+let lastGeneration = 0;
+
+function generationOf(measurements: Measurements): number {
+  const found = generations.get(measurements);
+  if (found !== undefined) return found;
+  lastGeneration += 1;
+  generations.set(measurements, lastGeneration);
+  return lastGeneration;
+}
+
+/**
+ * How the routes of a model stand, in the model's order. Neither model nor measurements may change after the call.
+ * New measurements that say the same of this model's routes leave everything as it is.
+ */
+export function standingsOf(model: Model, measurements: Measurements): readonly Standing[] {
+  const generation = generationOf(measurements);
+  const last = remembered.get(model);
+  if (last !== undefined && (last.generation === generation || saysTheSame(model, last.measured, measurements))) {
+    last.generation = generation;
+    return last.standings;
+  }
+  const measured = model.routes.map(({ id }) => reliable(measurements, id));
+  const average = averageOf(measured);
+  const standings = modelFacts(model).map((facts, at) => standingOf(facts, measured[at], average));
+  remembered.set(model, { generation, measured, standings });
+  return standings;
+}
+
+function saysTheSame(
+  { routes }: Model,
+  before: readonly (RouteMeasurement | undefined)[],
+  measurements: Measurements,
+): boolean {
+  for (let at = 0; at < routes.length; at += 1) {
+    const route = routes[at];
+    const now = route === undefined ? undefined : reliable(measurements, route.id);
+    const then = before[at];
+    if (now === then) continue;
+    if (now === undefined || then === undefined) return false;
+    if (
+      now.requests !== then.requests ||
+      now.successes !== then.successes ||
+      now.ttftMs !== then.ttftMs ||
+      now.tokensPerSecond !== then.tokensPerSecond
+    ) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function standingOf(facts: RouteFacts, measured: RouteMeasurement | undefined, average: Performance): Standing {
+  const successRate = measured === undefined ? undefined : successRateOf(measured);
+  return {
+    route: facts.route,
+    strength: facts.strength,
+    baseProvider: facts.baseProvider,
+    offers: facts.offers,
+    price: facts.price,
+    cost: facts.cost,
+    ttftMs: measured?.ttftMs,
+    tokensPerSecond: measured?.tokensPerSecond,
+    isFailing: successRate !== undefined && successRate < failingBelow,
+    score: defaultScore(facts.cost, {
+      ttftMs: measured?.ttftMs ?? average.ttftMs,
+      tokensPerSecond: measured?.tokensPerSecond ?? average.tokensPerSecond,
+      successRate: successRate ?? average.successRate,
+    }),
+  };
+}
