@@ -18,6 +18,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{packages,apps}/*/src/**/*.test.ts', 'test/layers/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
+          // Properties try hundreds of inputs; a busy machine must not end them.
+          testTimeout: 60_000,
         },
       },
       {

@@ -22,6 +22,8 @@ export interface BrokerEvents {
   routesDropped(routes: readonly DroppedRoute[]): void;
   excess(fields: { readonly route: string; readonly excessNusd: bigint }): void;
   settlementDelayed(fields: { readonly pending: number }): void;
+  /** Charges that the state could not be told of before this broker had to end: those answers are free. */
+  settlementsLost(fields: { readonly settlements: number }): void;
   /** Holds in this broker's name that it knew nothing of, cancelled. */
   strays(fields: { readonly holds: number }): void;
   unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
@@ -44,6 +46,7 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     excess: ({ route, excessNusd }) =>
       logger.error({ route, excessNusd: excessNusd.toString() }, 'cost above its hold'),
     settlementDelayed: (fields) => logger.warn(fields, 'settlements waiting'),
+    settlementsLost: (fields) => logger.error(fields, 'settlements lost at the end'),
     strays: (fields) => logger.error(fields, 'stray holds cancelled'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     lifecycle: (state, fields = {}) => logger.info(fields, state),

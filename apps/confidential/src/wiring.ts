@@ -142,6 +142,7 @@ export function buildBroker(options: BrokerOptions): Broker {
       for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 250));
       }
+      if (holds.unsent > 0) events.settlementsLost({ settlements: holds.unsent });
       await leases.leave();
       await providers.close();
       events.lifecycle('stopped');
