@@ -1,7 +1,7 @@
 import { privacyClasses, providerPolicySchema, requestError } from '@sotto/wire';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { Catalog, Model } from '../catalog/catalog.ts';
+import type { Catalog, Model, Route } from '../catalog/catalog.ts';
 import type { RouteMeasurement } from '../health/measurement.ts';
 import { attemptsOf, planRequest } from '../plan/plan-request.ts';
 import { type Preferences, preferencesSchema } from '../policy/preferences.ts';
@@ -160,8 +160,7 @@ export function decisionOf({ cells, catalog }: Example): string {
   const preferences = preferencesSchema.partial().parse(mappingOf(cells.workspace)) as Partial<Preferences>;
   const { penalized, measured } = meanwhileCell.parse(mappingOf(cells.meanwhile));
   const routes = [...catalog.models.values()].flatMap((each) => each.routes);
-  const isNamed = (name: string, route: (typeof routes)[number]): boolean =>
-    name === route.providerId || name === route.id;
+  const isNamed = (name: string, route: Route): boolean => name === route.providerId || name === route.id;
   for (const name of [...penalized, ...Object.keys(measured)]) {
     if (!routes.some((route) => isNamed(name, route))) throw new Error(`no route of ${name}`);
   }
@@ -177,27 +176,50 @@ export function decisionOf({ cells, catalog }: Example): string {
     }
   }
   const [firstModel] = catalog.models.keys();
-  const decision = planRequest(
-    { model: model ?? firstModel ?? '', models, provider: policy.data },
-    needing({
-      tools: body.tools ?? false,
-      vision: body.images ?? false,
-      structuredOutput: body.schema ?? false,
-      jsonObject: body.json ?? false,
-      reasoningEffort: body.effort,
-      reasoningDisabled: body.thinking === false,
-      promptTokens: body.prompt ?? 0,
-      maxOutputTokens: body.max_tokens,
-      encrypted: body.encrypted ?? false,
-    }),
-    contextOf(catalog, {
-      preferences,
-      status: { measurements, penalized: (route) => penalized.some((name) => isNamed(name, route)) },
-    }),
-  );
-  if (!decision.ok) return `refused: ${decision.refusal.type}`;
-  const name = (route: (typeof routes)[number]): string => (catalog.models.size > 1 ? route.id : route.providerId);
-  return attemptsOf(decision.value).map(name).join(' > ');
+  const needs = needing({
+    tools: body.tools ?? false,
+    vision: body.images ?? false,
+    structuredOutput: body.schema ?? false,
+    jsonObject: body.json ?? false,
+    reasoningEffort: body.effort,
+    reasoningDisabled: body.thinking === false,
+    promptTokens: body.prompt ?? 0,
+    maxOutputTokens: body.max_tokens,
+    encrypted: body.encrypted ?? false,
+  });
+  const status = {
+    measurements,
+    penalized: (route: Route) => penalized.some((name) => isNamed(name, route)),
+  };
+  const request = { model: model ?? firstModel ?? '', models, provider: policy.data };
+  const name = (route: Route): string => (catalog.models.size > 1 ? route.id : route.providerId);
+  const orders = draws.map((random) => {
+    const decision = planRequest(request, needs, contextOf(catalog, { preferences, status, random: () => random }));
+    return decision.ok ? attemptsOf(decision.value).map(name) : `refused: ${decision.refusal.type}`;
+  });
+  return summaryOf(orders);
+}
+
+/** Random numbers that reach every route which shares traffic with up to seven others, each about as often. */
+const draws = Array.from({ length: 840 }, (_, index) => (index + 0.5) / 840);
+
+/** One line for the orders of all draws: those that go first in turn are joined by `~`, and named in the first's order. */
+function summaryOf(orders: readonly (readonly string[] | string)[]): string {
+  const [first] = orders;
+  if (first === undefined || typeof first === 'string') return first ?? '';
+  const lists = orders.map((order) => {
+    if (typeof order === 'string') throw new Error('a plan hangs on chance');
+    return order;
+  });
+  const leaders = Map.groupBy(lists, ([leader]) => leader ?? '');
+  for (const [leader, { length }] of leaders) {
+    const even = lists.length / leaders.size;
+    if (Math.abs(length - even) > 1) throw new Error(`${leader} goes first ${length} times of ${lists.length}`);
+  }
+  const sharing = [...leaders.keys()];
+  return [sharing.join(' ~ '), ...first.filter((name) => !sharing.includes(name))]
+    .filter((part) => part !== '')
+    .join(' > ');
 }
 
 /** What the front door says of a policy that its schema refuses. */
