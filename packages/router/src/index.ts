@@ -35,10 +35,11 @@ export {
 export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, strike } from './health/penalty.ts';
 export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize } from './plan/attempt-limits.ts';
 export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
+export { type ChoiceExplanation, explainChoice } from './plan/explain-choice.ts';
 export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';
 export { type Needs, noNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
-export { attemptsOf, type Choice, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';
+export { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
 export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { nusdToUsd } from '@sotto/money';
 import {
   bestOfBand,
+  explainChoice,
   explainPlan,
   holdOf,
   initialPreferences,
   measureChat,
-  noNeeds,
   type Preferences,
   parseCatalog,
   parseRegistry,
@@ -40,21 +40,23 @@ export async function explain(
   const ceiling = requestedOutputTokens(chat);
   if (ceiling === 'conflict') throw new CliError('`max_tokens` and `max_completion_tokens` differ: send one of them');
   const { needs, size } = measureChat(chat, ceiling);
-  const { decision, attempts, excluded } = explainPlan(
-    chat,
-    { ...noNeeds('text'), ...needs },
-    {
-      catalog: await readCatalog(catalogFile, options.registry),
-      preferences,
-      status: { measurements: new Map(), penalized: () => false },
-      random: bestOfBand,
-    },
-  );
+  const planning = {
+    catalog: await readCatalog(catalogFile, options.registry),
+    preferences,
+    status: { measurements: new Map(), penalized: () => false },
+    random: bestOfBand,
+  };
+  const { decision, attempts, excluded } = explainPlan(chat, needs, planning);
   if (decision.ok) {
     context.out(
       `routing: ${decision.value.routing}, sort ${decision.value.policy.sort}, floor ${decision.value.policy.floor}`,
     );
-    for (const [at, { id, privacyClass }] of attempts.entries()) context.out(`${at + 1}. ${id} (${privacyClass})`);
+    const choice = explainChoice(decision.value, needs, planning);
+    if (choice !== undefined) context.out(`choice: ${choice.text}`);
+    const shares = new Set(decision.value.shares.map(({ id }) => id));
+    for (const [at, { id, privacyClass }] of attempts.entries()) {
+      context.out(`${at + 1}. ${id} (${privacyClass}${shares.has(id) ? ', shares traffic' : ''})`);
+    }
     context.out(`hold: ${nusdToUsd(holdOf(attempts, size))} USD`);
   } else context.out(`refused: ${decision.refusal.type}: ${decision.refusal.message}`);
   for (const { route, rule, message } of excluded) context.out(`not ${route.id} [${rule}]: ${message}`);

@@ -2,11 +2,11 @@ import { nusdToUsd } from '@sotto/money';
 import {
   type Catalog,
   embeddingBounds,
+  explainChoice,
   explainPlan,
   holdOf,
   noNeeds,
   type PlanningContext,
-  type Preferences,
   planRequest,
 } from '@sotto/router';
 import {
@@ -36,17 +36,19 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
   const { decision, attempts, excluded } = explainPlan(asked, needs, context);
   const size = { promptTokensAtMost: promptTokens, promptTokensLikely: promptTokens, maxOutputTokens };
   const hold = modelType === 'embedding' ? holdOf(attempts, size, embeddingBounds) : holdOf(attempts, size);
+  const plan = decision.ok ? decision.value : undefined;
   const isAuto = parseModelReference(asked.model).id === autoModelId;
   return {
     model: attempts[0]?.modelId ?? asked.model,
     routing: isAuto ? 'auto' : 'exact',
-    choice: isAuto && attempts[0] !== undefined ? choiceOf(context.preferences, attempts[0].modelId) : null,
+    choice: plan === undefined ? null : (explainChoice(plan, needs, context)?.text ?? null),
     plan: attempts.map((route) => ({
       model: route.modelId,
       provider: route.publicProviderId,
       privacy_class: route.privacyClass,
       pricing: route.pricing,
       penalized: context.status.penalized(route),
+      shares_traffic: plan?.shares.some(({ id }) => id === route.id) ?? false,
     })),
     excluded: excluded.map(({ route, rule, message }) => ({
       model: route.modelId,
@@ -58,16 +60,6 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
     refusal: decision.ok ? null : { type: decision.refusal.type, message: decision.refusal.message },
   };
 }
-
-const strategies: Readonly<Record<Preferences['auto']['strategy'], string>> = {
-  balanced: 'the best of tier, price and speed together',
-  cheapest: 'the lowest price',
-  fastest: 'the shortest time to the first token',
-  most_private: 'the strongest tier',
-};
-
-const choiceOf = ({ auto }: Preferences, modelId: string): string =>
-  `${modelId} has ${strategies[auto.strategy]} of the models that the workspace allows (strategy \`${auto.strategy}\`).`;
 
 /** The models that preferences allow, each with the providers that may serve it, in order (design 6). */
 export function eligibleModels(context: PlanningContext): EligibleModelsAnswer {

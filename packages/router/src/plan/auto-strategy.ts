@@ -1,9 +1,5 @@
-import type { Model } from '../catalog/catalog.ts';
 import type { Preferences } from '../policy/preferences.ts';
-import { bestScore } from './default-score.ts';
-import type { Demands } from './demands.ts';
 import type { Lead } from './plan-model.ts';
-import { modelFacts, strengthOf } from './route-facts.ts';
 import type { Standing } from './standing.ts';
 
 export type AutoStrategy = Preferences['auto']['strategy'];
@@ -19,7 +15,9 @@ export const criteria: Readonly<Record<AutoStrategy, readonly Criterion[]>> = {
   balanced: ['tier', 'score', 'price'],
 };
 
-/** The figure of a criterion. A route that is not measured counts as slower than any that is, by a finite amount. */
+/** A route that is not measured counts as slower than any that is, by a finite amount. */
+export const latencyFigure = (ttftMs: number | undefined): number => ttftMs ?? Number.MAX_SAFE_INTEGER;
+
 export function figureOf(criterion: Criterion, standing: Standing): number {
   switch (criterion) {
     case 'tier':
@@ -27,7 +25,7 @@ export function figureOf(criterion: Criterion, standing: Standing): number {
     case 'price':
       return standing.price;
     case 'latency':
-      return standing.ttftMs ?? Number.MAX_SAFE_INTEGER;
+      return latencyFigure(standing.ttftMs);
     case 'score':
       return standing.score;
     default:
@@ -61,50 +59,4 @@ function firstOf(leads: readonly Lead[], compare: (a: Lead, b: Lead) => number):
   let best = leads[0];
   for (const lead of leads) if (best !== undefined && compare(lead, best) < 0) best = lead;
   return best;
-}
-
-/** The best that any lead of a model can offer, whatever is measured: of its routes from each strength on. */
-interface Bounds {
-  /** The strongest class that takes plaintext. */
-  readonly strength: number;
-  readonly price: readonly number[];
-  readonly score: readonly number[];
-}
-
-const known = new WeakMap<Model, Bounds>();
-const e2ee = strengthOf('e2ee');
-
-function boundsOf(model: Model): Bounds {
-  const found = known.get(model);
-  if (found !== undefined) return found;
-  const plain = modelFacts(model).filter(({ strength }) => strength !== e2ee);
-  const least = (figure: (facts: (typeof plain)[number]) => number): number[] =>
-    [0, 1, 2].map((from) => Math.min(...plain.filter(({ strength }) => strength >= from).map(figure)));
-  const bounds = {
-    strength: Math.max(...plain.map(({ strength }) => strength)),
-    price: least(({ price }) => price),
-    score: least(({ cost }) => bestScore(cost)),
-  };
-  known.set(model, bounds);
-  return bounds;
-}
-
-/** Whether no lead of a model can be as good as this one: told without a look at its routes. */
-export function isOutdone(model: Model, by: Standing, strategy: AutoStrategy, { needs, floor }: Demands): boolean {
-  if (needs.encrypted) return false;
-  const bounds = boundsOf(model);
-  const isNoStronger = bounds.strength <= by.strength;
-  const hopeless = (least: number | undefined, figure: number): boolean => (least ?? Number.POSITIVE_INFINITY) > figure;
-  switch (strategy) {
-    case 'cheapest':
-      return hopeless(bounds.price[floor], by.price);
-    case 'fastest':
-      return false;
-    case 'most_private':
-      return isNoStronger && (bounds.strength < by.strength || hopeless(bounds.price[by.strength], by.price));
-    case 'balanced':
-      return isNoStronger && (bounds.strength < by.strength || hopeless(bounds.score[by.strength], by.score));
-    default:
-      return strategy satisfies never;
-  }
 }

@@ -3,10 +3,11 @@ import type { Model } from '../catalog/catalog.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { boundaryClass, type Preferences } from '../policy/preferences.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
-import { bestLead, compareByStrategy, isOutdone } from './auto-strategy.ts';
+import { bestLead, compareByStrategy } from './auto-strategy.ts';
 import { type Demands, demandsOf } from './demands.ts';
 import { type EligibilityRule, eligibilityRules, isPinnedToEncryption, lastFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
+import { isOutdone } from './outdone.ts';
 import { type Lead, leadOf } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts } from './route-facts.ts';
@@ -52,11 +53,12 @@ export const allLeads = (context: AutoContext, demands: Demands): readonly Lead[
 /** The leads without those that cannot win, most of which are passed over without a look at their routes. */
 function likelyLeads(context: AutoContext, demands: Demands): readonly Lead[] {
   const { strategy } = context.preferences.auto;
+  const comparing = { strategy, demands, measurements: context.status.measurements };
   const leads: Lead[] = [];
   let usual: Lead | undefined;
   let isComplete = true;
   for (const model of autoModels(context, demands)) {
-    if (usual !== undefined && isSteady(usual) && isOutdone(model, usual.first, strategy, demands)) {
+    if (usual !== undefined && isSteady(usual) && isOutdone(model, usual.first, comparing)) {
       isComplete = false;
       continue;
     }

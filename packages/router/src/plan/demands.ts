@@ -8,8 +8,15 @@ export interface Demands {
   readonly needs: Needs;
   readonly boundary: number;
   readonly floor: number;
+  readonly encrypted: boolean;
+  readonly only: readonly string[] | undefined;
+  readonly ignore: readonly string[];
   /** The offers that a route must have, as `offerBits`. */
   readonly offers: number;
+  readonly strictly: boolean;
+  /** Price ceilings in pico-USD per token. */
+  readonly maxInput: number;
+  readonly maxOutput: number;
 }
 
 export const demandsOf = (policy: MergedPolicy, needs: Needs): Demands => ({
@@ -17,5 +24,11 @@ export const demandsOf = (policy: MergedPolicy, needs: Needs): Demands => ({
   needs,
   boundary: strengthOf(policy.boundary),
   floor: strengthOf(policy.floor),
+  encrypted: needs.encrypted,
+  only: policy.only,
+  ignore: policy.ignore,
   offers: offerBits(needs),
+  strictly: policy.requireParameters,
+  maxInput: policy.maxPrice.input,
+  maxOutput: policy.maxPrice.output,
 });

@@ -17,36 +17,38 @@ const e2ee = strengthOf('e2ee');
 
 /** The first rule that leaves a route out, as its place in `eligibilityRules`; `passesAll` where each keeps it. */
 export function firstFailing(facts: RouteFacts, demands: Demands): number {
-  const { policy, needs } = demands;
   if (facts.strength < demands.boundary) return 0;
-  if ((facts.strength === e2ee) !== needs.encrypted) return 1;
+  if ((facts.strength === e2ee) !== demands.encrypted) return 1;
   if (facts.strength < demands.floor) return 2;
-  if (policy.only !== undefined && !isNamed(policy.only, facts)) return 3;
-  if (isNamed(policy.ignore, facts)) return 4;
+  if (demands.only !== undefined && !isNamed(demands.only, facts)) return 3;
+  if (isNamed(demands.ignore, facts)) return 4;
   if ((facts.offers & demands.offers) !== demands.offers) return 5;
-  if (policy.requireParameters && !offers(facts.route, needs, true)) return 5;
-  return isWithinPrice(facts.route.price, policy.maxPrice, needs.promptTokens) ? passesAll : 6;
+  if (demands.strictly && !offers(facts.route, demands.needs, true)) return 5;
+  if (facts.input > demands.maxInput || facts.output > demands.maxOutput) return 6;
+  return facts.hasTiers && !areTiersWithin(facts.route.price, demands) ? 6 : passesAll;
 }
 
 /** Whether one of these entries of a policy names the provider of a route: `matchesProvider`, made quick. */
-function isNamed(entries: readonly string[], { route, baseProvider }: RouteFacts): boolean {
-  for (const entry of entries) if (entry === route.publicProviderId || entry === baseProvider) return true;
+function isNamed(entries: readonly string[], { provider, baseProvider }: RouteFacts): boolean {
+  for (const entry of entries) if (entry === provider || entry === baseProvider) return true;
   return false;
 }
 
 /** A price tier that a prompt of this size meets counts with its prices: a tier above the ceiling is above the ceiling. */
-function isWithinPrice(price: Price, most: MergedPolicy['maxPrice'], promptTokens: number): boolean {
-  if (price.input > most.input || price.output > most.output) return false;
-  for (const tier of price.tiers ?? []) {
-    if (promptTokens <= tier.abovePromptTokens) break;
-    if ((tier.input ?? 0) > most.input || (tier.output ?? 0) > most.output) return false;
+function areTiersWithin({ tiers = [] }: Price, { needs, maxInput, maxOutput }: Demands): boolean {
+  for (const tier of tiers) {
+    if (needs.promptTokens <= tier.abovePromptTokens) break;
+    if ((tier.input ?? 0) > maxInput || (tier.output ?? 0) > maxOutput) return false;
   }
   return true;
 }
 
 /** Of a model's routes, those that every rule keeps, in their order. */
-export const keptBy = <Facts extends RouteFacts>(demands: Demands, routes: readonly Facts[]): readonly Facts[] =>
-  routes.filter((route) => firstFailing(route, demands) === passesAll);
+export function keptBy<Facts extends RouteFacts>(demands: Demands, routes: readonly Facts[]): readonly Facts[] {
+  const kept: Facts[] = [];
+  for (const route of routes) if (firstFailing(route, demands) === passesAll) kept.push(route);
+  return kept;
+}
 
 /** The routes of a model that a request may use, before context windows: or the refusal of the rule that left none. */
 export function eligibleRoutes<Facts extends RouteFacts>(
@@ -62,8 +64,11 @@ export function eligibleRoutes<Facts extends RouteFacts>(
 }
 
 /** The rule at which a model without an eligible route lost its last one; -1 where it has no route at all. */
-export const lastFailing = (routes: readonly RouteFacts[], demands: Demands): number =>
-  routes.reduce((furthest, route) => Math.max(furthest, firstFailing(route, demands)), -1);
+export function lastFailing(routes: readonly RouteFacts[], demands: Demands): number {
+  let furthest = -1;
+  for (const route of routes) furthest = Math.max(furthest, firstFailing(route, demands));
+  return furthest;
+}
 
 /** The first rule that leaves a route out, with its reason; undefined where every rule keeps it. */
 export function exclusionOf(

@@ -4,7 +4,7 @@ import { matchesProvider } from '../catalog/provider-id.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision } from '../policy/refusal.ts';
 import type { Demands } from './demands.ts';
-import { eligibleRoutes, routesThatHold } from './eligibility.ts';
+import { eligibleRoutes, keptBy, routesThatHold } from './eligibility.ts';
 import { type Arranged, arrange, comparisonOf, type RouteStatus, sharing, withPenalties } from './order-routes.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { strengthOf } from './route-facts.ts';
@@ -21,7 +21,9 @@ export interface ModelPlan {
 
 /** The routes of one model that a request may be sent to, best first. */
 export function planModel(model: Model, demands: Demands, status: RouteStatus): Decision<ModelPlan> {
-  const healthy = healthyDay(model, demands, status);
+  const eligible = eligibleRoutes(model, standingsOf(model, status.measurements), demands);
+  if (!eligible.ok) return eligible;
+  const healthy = healthyDay(model, eligible.value, demands);
   if (!healthy.ok) return healthy;
   const { first, inOrder } = ordersOf(healthy.value, demands, status);
   return accept({
@@ -44,7 +46,9 @@ export interface Lead {
 
 /** The lead of one model; undefined where it has no route for the request. The first of what `planModel` says. */
 export function leadOf(model: Model, demands: Demands, status: RouteStatus): Lead | undefined {
-  const healthy = healthyDay(model, demands, status);
+  const eligible = keptBy(demands, standingsOf(model, status.measurements));
+  if (eligible.length === 0) return undefined;
+  const healthy = healthyDay(model, eligible, demands);
   if (!healthy.ok) return undefined;
   const { standing: first } = foremost(healthy.value, demands.policy);
   // A route that is first on a healthy day and is healthy is first today: penalties only move routes back.
@@ -54,14 +58,15 @@ export function leadOf(model: Model, demands: Demands, status: RouteStatus): Lea
 }
 
 /**
- * The routes for a request on a day when every route is healthy, in no order yet. That day says which class the plan
+ * Of the routes that every rule keeps, those for a request on a day when every route is healthy, in no order yet. That day says which class the plan
  * starts from: a penalty only reorders, it must never decide how private a request is.
  */
-function healthyDay(model: Model, demands: Demands, { measurements }: RouteStatus): Decision<readonly Arranged[]> {
-  const { policy, needs } = demands;
-  const judged = eligibleRoutes(model, standingsOf(model, measurements), demands);
-  if (!judged.ok) return judged;
-  const eligible = aboveFallbackFloor(judged.value, policy);
+function healthyDay(
+  model: Model,
+  kept: readonly Standing[],
+  { policy, needs }: Demands,
+): Decision<readonly Arranged[]> {
+  const eligible = aboveFallbackFloor(kept, policy);
   const all = arrange(eligible, policy);
   const start = goesByTier(policy) ? foremost(all, policy).standing.route.privacyClass : undefined;
   const holding = routesThatHold(model, eligible, needs, start);

@@ -10,12 +10,19 @@ export interface RouteFacts {
   readonly route: Route;
   /** Its privacy class as a number: 0 is the weakest. */
   readonly strength: number;
-  /** The provider that it is a variant of, by public id; its own public id where it is none. */
+  /** Its public provider id. */
+  readonly provider: string;
+  /** The provider that it is a variant of; `provider` itself where it is none. */
   readonly baseProvider: string;
   /** Its capabilities as bits, see `offerBits`. */
   readonly offers: number;
   /** `comparablePrice`, in pico-USD. */
   readonly price: number;
+  /** Its base prices, in pico-USD per token. */
+  readonly input: number;
+  readonly output: number;
+  /** Above a prompt size other prices hold. */
+  readonly hasTiers: boolean;
   /** What a typical request costs, in nano-USD. */
   readonly cost: number;
 }
@@ -34,9 +41,13 @@ export const offerBits = ({
 export const factsOf = (route: Route): RouteFacts => ({
   route,
   strength: strengthOf(route.privacyClass),
+  provider: route.publicProviderId,
   baseProvider: baseProviderId(route.publicProviderId),
   offers: offerBits(route.capabilities),
   price: comparablePrice(route.price),
+  input: route.price.input,
+  output: route.price.output,
+  hasTiers: route.price.tiers !== undefined,
   cost: expectedCost(route.price),
 });
 

@@ -15,14 +15,15 @@ export interface Standing extends RouteFacts {
   readonly score: number;
 }
 
-interface Remembered {
+type Measured = readonly (RouteMeasurement | undefined)[];
+
+/** The newest measurements of each model, by number: the maps that they came in are not kept alive. */
+interface Newest {
   generation: number;
-  readonly measured: readonly (RouteMeasurement | undefined)[];
-  readonly standings: readonly Standing[];
+  readonly measured: Measured;
 }
 
-/** The newest standings of each model. Measurements are known by number here, so that old ones are not kept alive. */
-const remembered = new WeakMap<Model, Remembered>();
+const newest = new WeakMap<Model, Newest>();
 const generations = new WeakMap<Measurements, number>();
 let lastGeneration = 0;
 
@@ -35,55 +36,52 @@ function generationOf(measurements: Measurements): number {
 }
 
 /**
- * How the routes of a model stand, in the model's order. Neither model nor measurements may change after the call.
- * New measurements that say the same of this model's routes leave everything as it is.
+ * What is measured of a model's routes, in the model's order; undefined for a route of which it is too little. The very
+ * same array again as long as it says the same, however often measurements come anew. Neither model nor measurements
+ * may change after the call.
  */
-export function standingsOf(model: Model, measurements: Measurements): readonly Standing[] {
+export function measuredOf(model: Model, measurements: Measurements): Measured {
   const generation = generationOf(measurements);
-  const last = remembered.get(model);
+  const last = newest.get(model);
   if (last !== undefined && (last.generation === generation || saysTheSame(model, last.measured, measurements))) {
     last.generation = generation;
-    return last.standings;
+    return last.measured;
   }
   const measured = model.routes.map(({ id }) => reliable(measurements, id));
-  const average = averageOf(measured);
-  const standings = modelFacts(model).map((facts, at) => standingOf(facts, measured[at], average));
-  remembered.set(model, { generation, measured, standings });
-  return standings;
+  newest.set(model, { generation, measured });
+  return measured;
 }
 
-function saysTheSame(
-  { routes }: Model,
-  before: readonly (RouteMeasurement | undefined)[],
-  measurements: Measurements,
-): boolean {
+function saysTheSame({ routes }: Model, before: Measured, measurements: Measurements): boolean {
   for (let at = 0; at < routes.length; at += 1) {
     const route = routes[at];
     const now = route === undefined ? undefined : reliable(measurements, route.id);
     const then = before[at];
     if (now === then) continue;
     if (now === undefined || then === undefined) return false;
-    if (
-      now.requests !== then.requests ||
-      now.successes !== then.successes ||
-      now.ttftMs !== then.ttftMs ||
-      now.tokensPerSecond !== then.tokensPerSecond
-    ) {
-      return false;
-    }
+    if (now.requests !== then.requests || now.successes !== then.successes) return false;
+    if (now.ttftMs !== then.ttftMs || now.tokensPerSecond !== then.tokensPerSecond) return false;
   }
   return true;
+}
+
+const known = new WeakMap<Measured, readonly Standing[]>();
+
+/** How the routes of a model stand, in the model's order; the very same array again for the same measurements. */
+export function standingsOf(model: Model, measurements: Measurements): readonly Standing[] {
+  const measured = measuredOf(model, measurements);
+  const found = known.get(measured);
+  if (found !== undefined) return found;
+  const average = averageOf(measured);
+  const standings = modelFacts(model).map((facts, at) => standingOf(facts, measured[at], average));
+  known.set(measured, standings);
+  return standings;
 }
 
 function standingOf(facts: RouteFacts, measured: RouteMeasurement | undefined, average: Performance): Standing {
   const successRate = measured === undefined ? undefined : successRateOf(measured);
   return {
-    route: facts.route,
-    strength: facts.strength,
-    baseProvider: facts.baseProvider,
-    offers: facts.offers,
-    price: facts.price,
-    cost: facts.cost,
+    ...facts,
     ttftMs: measured?.ttftMs,
     tokensPerSecond: measured?.tokensPerSecond,
     isFailing: successRate !== undefined && successRate < failingBelow,

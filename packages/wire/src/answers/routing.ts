@@ -7,7 +7,7 @@ export const routingPreviewAnswerSchema = z.strictObject({
   /** The model whose route comes first; the one that was asked for where there is none. */
   model: z.string(),
   routing: z.enum(['auto', 'exact']),
-  /** What `/auto` went by; null for a model that was named. */
+  /** Why `/auto` chose the model, and what left the others out; null for a model that was named. */
   choice: z.string().nullable(),
   /** In the order in which they are tried. */
   plan: z.array(
@@ -17,6 +17,8 @@ export const routingPreviewAnswerSchema = z.strictObject({
       privacy_class: privacyClassSchema,
       pricing: pricingAnswerSchema,
       penalized: z.boolean(),
+      /** Whether it is first for an equal share of such requests (interface 3.4, Default); shown is the best order. */
+      shares_traffic: z.boolean(),
     }),
   ),
   /** Every other route of the models that were asked for, with the one rule that left it out. */

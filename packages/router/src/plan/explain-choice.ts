@@ -1,0 +1,161 @@
+import { bestLead, type Criterion, compareByStrategy, criteria, figureOf } from './auto-strategy.ts';
+import { allLeads, autoModels } from './choose-model.ts';
+import { type Demands, demandsOf } from './demands.ts';
+import { type EligibilityRule, eligibilityRules, lastFailing } from './eligibility.ts';
+import type { Needs } from './needs.ts';
+import type { Lead } from './plan-model.ts';
+import type { Plan } from './plan-request.ts';
+import type { PlanningContext } from './planning-context.ts';
+import { modelFacts } from './route-facts.ts';
+import type { Standing } from './standing.ts';
+
+/** What leaves a model out of a choice: the workspace, having no provider at all, or a rule that left no route of it. */
+export type DropRule = 'models' | 'routes' | EligibilityRule | 'context';
+
+/** Why `/auto` chose the model that it chose. */
+export interface ChoiceExplanation {
+  /** All of it in words that a person understands. */
+  readonly text: string;
+  /** How many models could have served, the chosen one included. */
+  readonly candidates: number;
+  /** The model that would have been chosen next; undefined where no other could serve. */
+  readonly runnerUp: string | undefined;
+  /** What set the chosen one apart from the runner-up. */
+  readonly decidedBy: Criterion | 'health' | 'catalog_order' | 'alone';
+  /** How many models of the asked kind each rule left out. */
+  readonly dropped: ReadonlyMap<DropRule, number>;
+}
+
+/**
+ * Explains the choice of a plan that `/auto` made: undefined where a model was named. Needs and context must be those
+ * of the plan. Looks at every model in full: for previews, not for requests.
+ */
+export function explainChoice(
+  { choice }: Plan,
+  needs: Needs,
+  context: Omit<PlanningContext, 'random'>,
+): ChoiceExplanation | undefined {
+  if (choice === undefined) return undefined;
+  const { strategy } = context.preferences.auto;
+  const demands = demandsOf(choice.policy, needs);
+  const leads = allLeads(context, demands);
+  const winner = leads.find(({ model }) => model.id === choice.modelId);
+  if (winner === undefined) return undefined;
+  const runnerUp = bestLead(
+    leads.filter((lead) => lead !== winner),
+    strategy,
+  );
+  const ailing = leads.find(
+    (lead) => lead.isPenalized && !winner.isPenalized && compareByStrategy(strategy, lead.first, winner.now) < 0,
+  );
+  const decidedBy = decisionOf(winner, runnerUp, ailing, criteria[strategy]);
+  const dropped = dropsOf(demands, context);
+  return {
+    text: [
+      `\`${winner.model.id}\` at \`${winner.now.route.publicProviderId}\` was chosen by the strategy \`${strategy}\`:`,
+      `${reasonOf({ winner, runnerUp, ailing, decidedBy, count: leads.length })}${dropsInWords(dropped)}`,
+    ].join(' '),
+    candidates: leads.length,
+    runnerUp: runnerUp?.model.id,
+    decidedBy,
+    dropped,
+  };
+}
+
+function decisionOf(
+  winner: Lead,
+  runnerUp: Lead | undefined,
+  ailing: Lead | undefined,
+  inOrder: readonly Criterion[],
+): ChoiceExplanation['decidedBy'] {
+  if (runnerUp === undefined) return 'alone';
+  if (ailing !== undefined) return 'health';
+  return (
+    inOrder.find((criterion) => figureOf(criterion, winner.now) !== figureOf(criterion, runnerUp.now)) ??
+    'catalog_order'
+  );
+}
+
+interface Reason {
+  readonly winner: Lead;
+  readonly runnerUp: Lead | undefined;
+  readonly ailing: Lead | undefined;
+  readonly decidedBy: ChoiceExplanation['decidedBy'];
+  readonly count: number;
+}
+
+function reasonOf({ winner, runnerUp, ailing, decidedBy, count }: Reason): string {
+  if (runnerUp === undefined) return 'it is the only model that can serve the request.';
+  const next = `\`${runnerUp.model.id}\` at \`${runnerUp.now.route.publicProviderId}\``;
+  switch (decidedBy) {
+    case 'health':
+      return `\`${ailing?.model.id}\` would come first, but has failed recently.`;
+    case 'catalog_order':
+      return `it is equal to ${next} and comes before it in the catalog.`;
+    case 'alone':
+      return 'it is the only model that can serve the request.';
+    default: {
+      const [own, other] = [winner, runnerUp].map(({ now }) => inWords(decidedBy, now));
+      return `of ${count} models that can serve the request it has ${merits[decidedBy]}, ${own}; next is ${next} with ${other}.`;
+    }
+  }
+}
+
+const merits: Readonly<Record<Criterion, string>> = {
+  tier: 'the strongest tier',
+  price: 'the lowest price',
+  latency: 'the shortest time to the first token',
+  score: 'the best score of price, speed and success',
+};
+
+function inWords(criterion: Criterion, standing: Standing): string {
+  switch (criterion) {
+    case 'tier':
+      return `\`${standing.route.privacyClass}\``;
+    case 'price':
+      return `${standing.input / 1e6} USD for input and ${standing.output / 1e6} USD for output per million tokens`;
+    case 'latency':
+      return standing.ttftMs === undefined ? 'none measured yet' : `${standing.ttftMs} ms`;
+    case 'score':
+      // Nano-USD: the score is a cost that speed and success have changed.
+      return `${(standing.score / 1e9).toPrecision(3)} USD for a typical request as weighed`;
+    default:
+      return criterion satisfies never;
+  }
+}
+
+function dropsOf(demands: Demands, context: Omit<PlanningContext, 'random'>): ReadonlyMap<DropRule, number> {
+  const dropped = new Map<DropRule, number>();
+  const candidates = new Set(allLeads(context, demands).map(({ model }) => model));
+  const allowed = new Set(autoModels(context, demands));
+  for (const model of context.catalog.models.values()) {
+    if (model.type !== demands.needs.modelType || candidates.has(model)) continue;
+    const furthest = lastFailing(modelFacts(model), demands);
+    const rule: DropRule = !allowed.has(model)
+      ? 'models'
+      : furthest === -1
+        ? 'routes'
+        : (eligibilityRules[furthest] ?? 'context');
+    dropped.set(rule, (dropped.get(rule) ?? 0) + 1);
+  }
+  return dropped;
+}
+
+const whyDropped: Readonly<Record<DropRule, string>> = {
+  models: 'not among the models that the workspace allows',
+  routes: 'without a provider at present',
+  boundary: 'below the privacy boundary of the workspace',
+  encryption: 'not for this kind of encryption',
+  floor: 'below the privacy floor, or the tiers that the workspace allows',
+  only: 'not at a provider that the request names',
+  ignore: 'only at providers that are ignored or disabled',
+  capability: 'without what the request needs',
+  price: 'above the price ceiling',
+  context: 'too small for the request',
+};
+
+function dropsInWords(dropped: ReadonlyMap<DropRule, number>): string {
+  if (dropped.size === 0) return '';
+  const counts = [...dropped].map(([rule, count]) => `${count} ${whyDropped[rule]}`);
+  return ` Left out: ${counts.join(', ')}.`;
+}
