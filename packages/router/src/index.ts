@@ -41,6 +41,7 @@ export { type Needs, noNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
 export { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
+export { prepareRouting } from './plan/prepare-routing.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
 export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';
 export { initialPreferences, type Preferences, preferencesSchema } from './policy/preferences.ts';

@@ -1,13 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type AttemptOutcome,
   bindCatalog,
   type Catalog,
   type DroppedRoute,
   isPenalized,
+  type Measurements,
   type Penalties,
   type Penalty,
   penaltyKey,
   penaltyRules,
+  prepareRouting,
   type RegistryPublic,
   type Route,
   type RouteStatus,
@@ -29,6 +32,8 @@ export class SharedView {
   readonly #deps: SharedViewDependencies;
   #catalog: Catalog | undefined;
   #penalties: Penalties = new Map();
+  #measurements: Measurements = new Map();
+  #preparedFor: Catalog | undefined;
 
   constructor(deps: SharedViewDependencies) {
     this.#deps = deps;
@@ -42,7 +47,7 @@ export class SharedView {
   status(): RouteStatus {
     const now = this.#deps.now();
     return {
-      measurements: this.#deps.measurements.measurements,
+      measurements: this.#measurements,
       penalized: (route) => isPenalized(this.#penalties, route, now),
     };
   }
@@ -58,6 +63,17 @@ export class SharedView {
       if (dropped.length > 0) onDropped(dropped);
     }
     this.#penalties = this.#withOwn(await state.readPenalties());
+    await this.#prepare();
+  }
+
+  /** Takes new measurements once planning with them costs no request more than planning with the old ones. */
+  async #prepare(): Promise<void> {
+    const { measurements } = this.#deps.measurements;
+    if (this.#catalog === undefined || (measurements === this.#measurements && this.#preparedFor === this.#catalog))
+      return;
+    for (const _ of prepareRouting(this.#catalog, measurements)) await setImmediate();
+    this.#measurements = measurements;
+    this.#preparedFor = this.#catalog;
   }
 
   /** The shared penalties, and of our own those that are newer: still on their way, or given while the state was away. */

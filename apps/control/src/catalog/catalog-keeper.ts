@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import {
   bindCatalog,
   type Catalog,
@@ -9,6 +10,7 @@ import {
   measurementsOf,
   type Penalties,
   parseCatalog,
+  prepareRouting,
   type RegistryPublic,
   type RouteStatus,
 } from '@sotto/router';
@@ -84,7 +86,10 @@ export class CatalogKeeper {
       hours.set(hour - back, known ?? (await this.#deps.state.readMeasurements(hour - back)));
     }
     this.#hours = hours;
-    this.#measurements = measurementsOf([...hours.values()]);
+    const measurements = measurementsOf([...hours.values()]);
+    // Planning with new measurements then costs no request more than planning with the old ones.
+    if (this.#catalog !== undefined) for (const _ of prepareRouting(this.#catalog, measurements)) await setImmediate();
+    this.#measurements = measurements;
   }
 
   async #putInForce(registry: RegistryPublic): Promise<void> {

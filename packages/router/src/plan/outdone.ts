@@ -4,7 +4,7 @@ import { type AutoStrategy, figureOf, latencyFigure } from './auto-strategy.ts';
 import { bestScore } from './default-score.ts';
 import type { Demands } from './demands.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
-import { measuredOf, type Standing } from './standing.ts';
+import { measuredOf, type Standing, standingsOf } from './standing.ts';
 
 /**
  * Whether no lead of a model can be as good as this one: told from the best figure among all its routes, without a look
@@ -30,7 +30,8 @@ export function isOutdone(
       return from(bounds.price, by.strength) > by.price;
     case 'balanced':
       if (bounds.strength !== by.strength) return bounds.strength < by.strength;
-      return from(bounds.score, by.strength) > by.score;
+      if (from(bounds.score, by.strength) > by.score) return true;
+      return from(scoreBound(model, measurements), by.strength) > by.score;
     default:
       return strategy satisfies never;
   }
@@ -45,8 +46,9 @@ const e2ee = strengthOf('e2ee');
 
 function leastOf(routes: readonly RouteFacts[], figure: (route: RouteFacts, at: number) => number): Least {
   const least = Array.from({ length: e2ee }, () => Number.POSITIVE_INFINITY);
-  for (const [at, route] of routes.entries()) {
-    if (route.strength === e2ee) continue;
+  for (let at = 0; at < routes.length; at += 1) {
+    const route = routes[at];
+    if (route === undefined || route.strength === e2ee) continue;
     const own = figure(route, at);
     for (let strength = 0; strength <= route.strength; strength += 1) {
       least[strength] = Math.min(from(least, strength), own);
@@ -79,12 +81,23 @@ function boundsOf(model: Model): Bounds {
 
 const latencies = new WeakMap<ReturnType<typeof measuredOf>, Least>();
 
-/** The least time to first token: from the measurements alone, because most models are passed over for it. */
-function latencyBound(model: Model, measurements: Measurements): Least {
+/** The least time to first token: from the measurements alone, so that most models are passed over for it. */
+export function latencyBound(model: Model, measurements: Measurements): Least {
   const measured = measuredOf(model, measurements);
   const found = latencies.get(measured);
   if (found !== undefined) return found;
   const bound = leastOf(modelFacts(model), (_, at) => latencyFigure(measured[at]?.ttftMs));
   latencies.set(measured, bound);
+  return bound;
+}
+
+const scores = new WeakMap<readonly Standing[], Least>();
+
+export function scoreBound(model: Model, measurements: Measurements): Least {
+  const standings = standingsOf(model, measurements);
+  const found = scores.get(standings);
+  if (found !== undefined) return found;
+  const bound = leastOf(standings, (_, at) => standings[at]?.score ?? 0);
+  scores.set(standings, bound);
   return bound;
 }
