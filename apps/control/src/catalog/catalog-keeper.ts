@@ -3,16 +3,14 @@ import { readFile } from 'node:fs/promises';
 import {
   bindCatalog,
   type Catalog,
-  type Counts,
   isPenalized,
-  type Measurements,
-  measurementsOf,
+  type MeasurementWindow,
   type Penalties,
   parseCatalog,
   type RegistryPublic,
   type RouteStatus,
 } from '@sotto/router';
-import type { CatalogPort, HealthPort } from '@sotto/state';
+import { type CatalogPort, type HealthPort, MeasurementFollower } from '@sotto/state';
 import type { ControlEvents } from '../events.ts';
 
 export interface CatalogKeeperDependencies {
@@ -21,8 +19,6 @@ export interface CatalogKeeperDependencies {
   readonly events: ControlEvents;
   readonly now: () => number;
 }
-
-const hourMs = 3_600_000;
 
 /**
  * Keeps the catalog: reads the operator's file, refuses it whole where something is wrong, publishes it for the
@@ -33,13 +29,13 @@ export class CatalogKeeper {
   #catalog: Catalog | undefined;
   #registry: RegistryPublic | undefined;
   #penalties: Penalties = new Map();
-  #measurements: Measurements = new Map();
-  #hours: ReadonlyMap<number, Counts> = new Map();
+  readonly #measured: MeasurementFollower;
   #text: string | undefined;
   #boundTo: string | undefined;
 
   constructor(deps: CatalogKeeperDependencies) {
     this.#deps = deps;
+    this.#measured = new MeasurementFollower(deps.state, deps.now);
   }
 
   get catalog(): Catalog | undefined {
@@ -52,12 +48,15 @@ export class CatalogKeeper {
 
   status(): RouteStatus {
     const now = this.#deps.now();
-    return { measurements: this.#measurements, penalized: (route) => isPenalized(this.#penalties, route, now) };
+    return {
+      measurements: this.#measured.measurements,
+      penalized: (route) => isPenalized(this.#penalties, route, now),
+    };
   }
 
-  /** Counts by Unix hour of the last 24 hours. */
-  get hours(): ReadonlyMap<number, Counts> {
-    return this.#hours;
+  /** What all brokers measured in the last 24 hours. */
+  get measured(): MeasurementWindow {
+    return this.#measured.window;
   }
 
   /** Forgets the file's text, so that the next `follow` reads it again (SIGHUP). */
@@ -76,15 +75,8 @@ export class CatalogKeeper {
     this.#penalties = await state.readPenalties();
   }
 
-  async refreshMeasurements(): Promise<void> {
-    const hour = Math.floor(this.#deps.now() / hourMs);
-    const hours = new Map<number, Counts>();
-    for (let back = 23; back >= 0; back -= 1) {
-      const known = back > 1 ? this.#hours.get(hour - back) : undefined;
-      hours.set(hour - back, known ?? (await this.#deps.state.readMeasurements(hour - back)));
-    }
-    this.#hours = hours;
-    this.#measurements = measurementsOf([...hours.values()]);
+  refreshMeasurements(): Promise<void> {
+    return this.#measured.refresh();
   }
 
   async #putInForce(registry: RegistryPublic): Promise<void> {

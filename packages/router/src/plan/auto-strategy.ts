@@ -27,7 +27,7 @@ export function figureOf(criterion: Criterion, standing: Standing): number {
     case 'price':
       return standing.price;
     case 'latency':
-      return standing.ttftMs ?? Number.MAX_SAFE_INTEGER;
+      return standing.ttftAtMostMs ?? Number.MAX_SAFE_INTEGER;
     case 'score':
       return standing.score;
     default:
