@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxNusd } from '@sotto/money';
 import type { Penalty } from '@sotto/router';
-import { type CatalogSnapshot, type RedeemRequest, type State, StateUnavailableError, shards } from '@sotto/state';
+import {
+  type CatalogSnapshot,
+  maxMeasurementRecords,
+  type RedeemRequest,
+  type State,
+  StateUnavailableError,
+  shards,
+} from '@sotto/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { redisSkipReason } from '../kit/redis.ts';
 import { noteSkip } from '../kit/skips.ts';
@@ -824,27 +831,75 @@ describe.each(drivers)('the state in $name', ({ name, start }) => {
       );
     });
 
-    test('measurements add up, hour by hour', async () => {
-      await state.addMeasurements(100, new Map([['route-a:ok', 2]]));
+    const share = (by: State | undefined, hour: number, source: string, records: Record<string, string>) =>
+      by?.shareMeasurements({ hour, source, records: new Map(Object.entries(records)) });
+    const measurements = async (hour: number, cursor?: string) => {
+      const page = await state.readMeasurements(hour, cursor);
+      const named = page.records.map(({ source, routeId, record }) => [source, routeId, record].join(' '));
+      return { ...page, records: named.sort() };
+    };
+
+    test('measurements: a record stands beside those of other sources and hours, and sent again counts once', async () => {
       await Promise.all([
-        state.addMeasurements(
-          100,
-          new Map([
-            ['route-a:ok', 3],
-            ['route-a:ms', 250],
-          ]),
-        ),
-        driver?.other.addMeasurements(101, new Map([['route-a:ok', 1]])),
-        state.addMeasurements(101, new Map()),
+        share(state, 100, 'one', { 'm/a|b@x': '1;1;;;;' }),
+        share(driver?.other, 100, 'two', { 'm/a|b@x': '5;4;;;;', 'm/b@x': '2;2;;;;' }),
+        share(driver?.other, 101, 'two', { 'm/b@x': '3;3;;;;' }),
+        share(state, 101, 'one', {}),
       ]);
-      expect(await state.readMeasurements(100)).toEqual(
-        new Map([
-          ['route-a:ok', 5],
-          ['route-a:ms', 250],
-        ]),
-      );
-      expect(await state.readMeasurements(101)).toEqual(new Map([['route-a:ok', 1]]));
-      expect(await state.readMeasurements(102)).toEqual(new Map());
+      await share(state, 100, 'one', { 'm/a|b@x': '2;1;;;;' });
+      await share(state, 100, 'one', { 'm/a|b@x': '2;1;;;;' });
+      const found = await measurements(100);
+      expect(found).toMatchObject({
+        records: ['one m/a|b@x 2;1;;;;', 'two m/a|b@x 5;4;;;;', 'two m/b@x 2;2;;;;'],
+        isLast: true,
+      });
+      expect((await measurements(101)).records).toEqual(['two m/b@x 3;3;;;;']);
+      expect(await measurements(102)).toMatchObject({ records: [], isLast: true });
+    });
+
+    test('measurements: a reader is told only what has changed since it read last', async () => {
+      expect(await measurements(100)).toMatchObject({ records: [] });
+      await share(state, 100, 'one', { a: '1;1;;;;', b: '1;1;;;;' });
+      const first = await measurements(100, (await measurements(100)).cursor);
+      expect(first.records).toEqual([]);
+      await share(driver?.other, 100, 'one', { b: '2;2;;;;' });
+      const second = await measurements(100, first.cursor);
+      expect(second.records).toEqual(['one b 2;2;;;;']);
+      expect((await measurements(100, second.cursor)).records).toEqual([]);
+    });
+
+    test('measurements: more than a page is read to its end, each record once', async () => {
+      const routes = Array.from({ length: 1201 }, (_, index) => `route-${index}`);
+      await share(state, 100, 'one', Object.fromEntries(routes.map((id) => [id, '1;1;;;;'])));
+      const read: string[] = [];
+      let pages = 0;
+      for (let cursor: string | undefined; ; ) {
+        const page = await state.readMeasurements(100, cursor);
+        read.push(...page.records.map(({ routeId }) => routeId));
+        pages += 1;
+        cursor = page.cursor;
+        if (page.isLast) break;
+      }
+      expect(pages).toBe(3);
+      expect(read.sort()).toEqual(routes.sort());
+    });
+
+    test('measurements: an hour keeps a bounded number of records, and goes on with those it has', async () => {
+      const limit = maxMeasurementRecords;
+      for (let at = 0; at < limit; at += 5000) {
+        const ids = Array.from({ length: 5000 }, (_, index) => [`route-${at + index}`, '1;1;;;;']);
+        await share(state, 100, 'one', Object.fromEntries(ids));
+      }
+      await share(driver?.other, 100, 'two', { 'route-0': '1;1;;;;' });
+      await share(state, 100, 'one', { 'route-0': '7;7;;;;' });
+      const fields: string[] = [];
+      for (let cursor: string | undefined, isLast = false; !isLast; ) {
+        const page = await state.readMeasurements(100, cursor);
+        fields.push(...page.records.map(({ source, routeId, record }) => `${source} ${routeId} ${record}`));
+        ({ cursor, isLast } = page);
+      }
+      expect(fields).toHaveLength(limit);
+      expect(fields.at(-1)).toBe('one route-0 7;7;;;;');
     });
   });
 });

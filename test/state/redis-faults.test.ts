@@ -112,8 +112,8 @@ const everyCall = (): Promise<unknown>[] => [
   state.readRegistry(),
   state.readPenalties(),
   state.updatePenalty('route:a', () => ({ kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 })),
-  state.addMeasurements(1, new Map([['a', 1]])),
-  state.readMeasurements(1),
+  state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) }),
+  state.readMeasurements(1, undefined),
 ];
 
 /** How often scripts have run, by what Redis counted. */
@@ -344,26 +344,28 @@ describe('a connection that is cut before the reply', () => {
     expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
   });
 
-  test('counts measurements once', async () => {
+  test('counts measurements once, though they are sent again', async () => {
     const { cutNextReply } = await throughProxy();
+    const share = () => state.shareMeasurements({ hour: 7, source: 'one', records: new Map([['a', '1;1;;;;']]) });
     cutNextReply();
-    await expect(
-      state.addMeasurements(
-        7,
-        new Map([
-          ['a', 1],
-          ['b', 2],
-        ]),
-      ),
-    ).rejects.toThrow(StateUnavailableError);
+    await expect(share()).rejects.toThrow(StateUnavailableError);
     await eventually(answers);
     await sleep(100);
-    expect(await state.readMeasurements(7)).toEqual(
-      new Map([
-        ['a', 1],
-        ['b', 2],
-      ]),
-    );
+    await share();
+    const { records } = await state.readMeasurements(7, undefined);
+    expect(records).toEqual([{ source: 'one', routeId: 'a', record: '1;1;;;;' }]);
+  });
+
+  test('measurements that Redis has lost and made anew are read from the beginning', async () => {
+    const share = (routeId: string) =>
+      state.shareMeasurements({ hour: 7, source: 'one', records: new Map([[routeId, '1;1;;;;']]) });
+    await share('a');
+    await share('b');
+    const { cursor } = await state.readMeasurements(7, undefined);
+    await raw.del('sotto:{measurements}:7', 'sotto:{measurements}:7:changes');
+    for (const routeId of ['c', 'd', 'e']) await share(routeId);
+    const { records } = await state.readMeasurements(7, cursor);
+    expect(records.map(({ routeId }) => routeId)).toEqual(['c', 'd', 'e']);
   });
 
   test('while many are under way fails them all, and repeats none', async () => {
@@ -485,7 +487,8 @@ test('nothing that comes with requests stays for ever', async () => {
   await state.book({ wallet: { shard, walletId, balanceNusd: 996n, version: 2 }, keys: [], holdIds: ['hold'] });
   const entries = await state.readSettlements(shard, '0-0', 10);
   await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
-  await state.addMeasurements(1, new Map([['a', 1]]));
+  await state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) });
+  await state.updatePenalty('route:a', () => ({ kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 }));
   const lasting: string[] = [];
   for (const key of await raw.keys('*')) if ((await raw.pttl(key)) === -1) lasting.push(key);
   // One of each for a wallet, a key and a shard.

@@ -12,6 +12,8 @@ export interface InferenceDependencies {
   readonly measurements: MeasurementLog;
   readonly events: BrokerEvents;
   readonly now: () => number;
+  /** A clock for durations, in ms: it never steps. */
+  readonly monotonicNow: () => number;
   /** 128 random bits as text, for ids that join with nothing. */
   readonly randomId: () => string;
 }

@@ -1,5 +1,6 @@
+import type { Metered } from '@sotto/money';
 import type { ReportedUsage } from '@sotto/providers';
-import { failoverTable, type Route } from '@sotto/router';
+import { type AttemptEnd, type MeasuredOutput, measureAttempt, type Route } from '@sotto/router';
 import type { ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
@@ -96,6 +97,7 @@ export class InferenceRequest {
       client: this.client,
       deadline: this.deadline,
       now: this.deps.now,
+      monotonicNow: this.deps.monotonicNow,
       attempt,
       onAttempt: (count) => {
         this.attempts = count;
@@ -117,6 +119,12 @@ export class InferenceRequest {
   served(route: Route, reported: ReportedUsage | undefined, producedBytes: number): Served {
     const promptTokens = this.question.size.promptTokensLikely;
     return { route, reported: reported?.usage, counted: { promptTokens, producedBytes } };
+  }
+
+  /** Counts what an attempt says about its route, if anything. */
+  measure(route: Route, end: AttemptEnd): void {
+    const measured = measureAttempt(end);
+    if (measured !== undefined) this.deps.measurements.add(route.id, measured);
   }
 
   /** Headers of a successful answer. */
@@ -153,12 +161,17 @@ export class InferenceRequest {
   #attemptFailed(route: Route, failure: AttemptFailure, startedAt: number): void {
     const { view } = this.deps.admission;
     view.punish(failure.outcome, route, startedAt);
-    // What the caller got wrong says nothing about the provider.
-    if (failoverTable[failure.outcome].penalizes !== 'none')
-      this.deps.measurements.add({ routeId: route.id, success: false });
+    this.measure(route, { kind: 'failed', outcome: failure.outcome });
     this.deps.events.attemptFailed({ requestId: this.request.id, route: route.id, outcome: failure.outcome });
   }
 }
+
+/** What an answer's speed is measured by. */
+export const measuredOutput = ({ usage, estimated }: Metered, bytes: number): MeasuredOutput => ({
+  tokens: estimated ? undefined : usage.completionTokens,
+  reasoningTokens: usage.reasoningTokens,
+  bytes,
+});
 
 /** Sets headers given as name, value, name, value. */
 function setHeaders(reply: FastifyReply, headers: readonly string[]): void {

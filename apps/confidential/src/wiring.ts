@@ -92,6 +92,7 @@ export function buildBroker(options: BrokerOptions): Broker {
       measurements,
       events,
       now,
+      monotonicNow: () => performance.now(),
       randomId,
     },
     isReady: async () =>

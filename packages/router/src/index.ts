@@ -23,16 +23,17 @@ export {
   nextStep,
   outcomeOfStatus,
 } from './health/failover.ts';
-export { type Measurements, measurementMinimum, type RouteMeasurement, reliable } from './health/measurement.ts';
 export {
-  type Counts,
-  countAttempt,
+  type AttemptEnd,
   type MeasuredAttempt,
-  measurementsOf,
-  type RouteStatistics,
-  summarize,
-} from './health/measurement-counts.ts';
+  type MeasuredOutput,
+  measureAttempt,
+} from './health/measured-attempt.ts';
+export { type Measurements, measurementMinimum, type RouteMeasurement, reliable } from './health/measurement.ts';
+export { type MeasurementBatch, MeasurementTallies } from './health/measurement-tallies.ts';
+export { MeasurementWindow, windowHours } from './health/measurement-window.ts';
 export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, strike } from './health/penalty.ts';
+export type { RouteTally } from './health/route-tally.ts';
 export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize } from './plan/attempt-limits.ts';
 export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
 export { type ChoiceExplanation, explainChoice } from './plan/explain-choice.ts';

@@ -1,6 +1,11 @@
 import { maxNusd, type Nusd } from '@sotto/money';
 import type { BookedCharges, KeyProjection, MintRequest, RedeemRequest, SettleRequest, WalletFunds } from './ports.ts';
 
+/** How many records an hour of measurements keeps: ten brokers that each use 10,000 routes. */
+export const maxMeasurementRecords = 100_000;
+/** How many of them are read at once: neither Redis nor a reader is held up by more. */
+export const measurementPageRecords = 500;
+
 /**
  * The bounds of what a driver takes. Scripts compute in doubles and write what they are given into the books: a
  * negative charge would make money, a NaN would lift a limit. Each throws a `RangeError` that names the field.

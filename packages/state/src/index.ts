@@ -1,9 +1,11 @@
+export { maxMeasurementRecords } from './bounds.ts';
 export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
 export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
 export { type Declaration, signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
 export { type Settlement, settlementSchema, signSettlement, verifySettlement } from './envelopes/settlement.ts';
 export { bindingsOf, openTicket, sealTicket, type TicketBindings, type TicketEnvelope } from './envelopes/ticket.ts';
 export { EpochKeeper, type EpochKeeperDependencies, type EpochLedger } from './epochs/epoch-keeper.ts';
+export { hourOf, MeasurementFollower } from './measurements/measurement-follower.ts';
 export { HoldBook, type HoldBookDependencies, type HoldOrder } from './membership/hold-book.ts';
 export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
 export { type Caller, Membership } from './membership/membership.ts';
@@ -19,6 +21,7 @@ export type {
   HealthPort,
   JoinReply,
   KeyProjection,
+  MeasurementPage,
   MembershipPort,
   MintReply,
   MintRequest,

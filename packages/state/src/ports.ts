@@ -1,5 +1,5 @@
 import type { Nusd, Spendable } from '@sotto/money';
-import type { Penalties, Penalty, RegistryPublic } from '@sotto/router';
+import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
 import type { Membership } from './membership/membership.ts';
 import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
 
@@ -262,9 +262,19 @@ export interface HealthPort {
   readPenalties(): Promise<Penalties>;
   /** Replaces the penalty of a key by what `next` makes of the current one. */
   updatePenalty(key: string, next: (current: Penalty | undefined) => Penalty): Promise<void>;
-  /** Adds counts to an hour (Unix hours); fields are those of the measurement codec. */
-  addMeasurements(hour: number, counts: ReadonlyMap<string, number>): Promise<void>;
-  readMeasurements(hour: number): Promise<ReadonlyMap<string, number>>;
+  /** Puts records in place of those that the source shared before: to send them again changes nothing. */
+  shareMeasurements(batch: MeasurementBatch): Promise<void>;
+  /**
+   * The records of an hour (Unix hours) that were shared since the page that gave the cursor, of all sources and without
+   * end: read on until `isLast`. An hour keeps `maxMeasurementRecords`; what comes beyond them is left out.
+   */
+  readMeasurements(hour: number, cursor: string | undefined): Promise<MeasurementPage>;
+}
+
+export interface MeasurementPage {
+  readonly records: readonly { readonly source: string; readonly routeId: string; readonly record: string }[];
+  readonly cursor: string;
+  readonly isLast: boolean;
 }
 
 /** Whether the state can be reached and holds what control projected. */

@@ -23,10 +23,17 @@ export interface TryRoutesOptions<Success> {
   readonly onAttempt: (count: number) => void;
   readonly onFailed: (route: Route, failure: AttemptFailure, startedAt: number) => void;
   readonly now: () => number;
+  readonly monotonicNow: () => number;
 }
 
 export type Tried<Success> =
-  | { readonly end: 'served'; readonly route: Route; readonly startedAt: number; readonly success: Success }
+  | {
+      readonly end: 'served';
+      readonly route: Route;
+      readonly success: Success;
+      /** From the start of the attempt that served to its first output; of a whole answer, to its end. */
+      readonly tookMs: number;
+    }
   | { readonly end: 'client_left' }
   | { readonly end: 'refused'; readonly error: ServiceError };
 
@@ -44,7 +51,7 @@ const defaultRetryAfterS = 30;
  * the client has left or the request's time is over.
  */
 export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Promise<Tried<Success>> {
-  const { routes, client, deadline, now } = options;
+  const { routes, client, deadline, now, monotonicNow } = options;
   const callable = routes.flatMap((route) => {
     const provider = options.providers.get(route.providerId);
     return provider === undefined ? [] : [{ route, provider }];
@@ -55,14 +62,18 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     const remaining = callable.length - attempts;
     options.onAttempt(attempts);
     const startedAt = now();
+    const begunAt = monotonicNow();
     const run = options.attempt(route, provider, remaining > 0);
     const result = await untilInterrupted(run, client, deadline);
     if (result === 'client_left') return { end: 'client_left' };
+    const tookMs = monotonicNow() - begunAt;
     if (result === 'out_of_time') {
-      options.onFailed(route, { outcome: 'timeout' }, startedAt);
+      // Where those before it took the time, its silence says nothing about the provider.
+      const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
+      if (hadItsTime) options.onFailed(route, { outcome: 'timeout' }, startedAt);
       return { end: 'refused', error: refusal({ outcome: 'timeout' }, attempts, 0) };
     }
-    if (result.ok) return { end: 'served', route, startedAt, success: result.success };
+    if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
     if (nextStep(result.outcome, attempts, remaining).step === 'answer') {
       return { end: 'refused', error: refusal(result, attempts, remaining) };

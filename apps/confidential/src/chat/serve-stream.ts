@@ -1,10 +1,9 @@
 import { nusdToUsd, type RequestEnd } from '@sotto/money';
 import type { ChatStreamReader, ReportedUsage } from '@sotto/providers';
-import type { Route } from '@sotto/router';
 import { type ErrorType, errorTable, sseDone, sseFrame } from '@sotto/wire';
 import { shownUsage } from '../answers/shown-usage.ts';
 import { StreamAttempt, type StreamStart } from '../attempts/stream-attempt.ts';
-import type { InferenceRequest } from '../inference-request.ts';
+import { type InferenceRequest, measuredOutput } from '../inference-request.ts';
 import type { ChatQuestion } from './chat-question.ts';
 import { type StreamEnd, streamToClient } from './stream-to-client.ts';
 import { chatTarget } from './upstream-target.ts';
@@ -37,9 +36,8 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
   if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
   if (tried.end === 'refused') return inference.refuse(tried.error);
 
-  const { route, startedAt, success: attempt } = tried;
-  const firstOutputAt = deps.now();
-  const end = await streamToClient(inference, route, attempt);
+  const { route, tookMs, success: attempt } = tried;
+  const { end, flowMs, heldBackMs } = await streamToClient(inference, route, attempt);
   const reported = usageOf(attempt.reader);
   const metered = await inference.settlement.settle(
     requestEnds[end],
@@ -57,12 +55,8 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
     const type = end === 'out_of_time' ? 'provider_timeout' : 'provider_error';
     response.end(errorFrame({ id, created, model: route.modelId }, type, inference.request.id));
   }
-  measure(inference, {
-    route,
-    end,
-    ttftMs: firstOutputAt - startedAt,
-    speed: [metered.usage.completionTokens, deps.now() - firstOutputAt],
-  });
+  const output = measuredOutput(metered, attempt.reader.producedBytes);
+  inference.measure(route, { kind: 'streamed', end, ttftMs: tookMs, flowMs, heldBackMs, output });
   inference.logged(200, route, end === 'complete' ? undefined : end);
 }
 
@@ -103,17 +97,3 @@ const brokenMessages: Partial<Record<ErrorType, string>> = {
   provider_error: 'The provider broke off in the middle of the answer, which is incomplete.',
   provider_timeout: 'The time for this request ran out in the middle of the answer, which is incomplete.',
 };
-
-interface StreamMeasure {
-  readonly route: Route;
-  readonly end: StreamEnd;
-  readonly ttftMs: number;
-  readonly speed: readonly [tokens: number, durationMs: number];
-}
-
-/** A client that leaves or holds back says nothing about the provider's success; its first token was measured. */
-function measure({ deps }: InferenceRequest, { route, end, ttftMs, speed: [tokens, durationMs] }: StreamMeasure): void {
-  if (end === 'client_left' || end === 'broke_while_held_back') return;
-  const tokensPerSecond = end === 'complete' && tokens > 1 && durationMs > 0 ? (tokens * 1000) / durationMs : undefined;
-  deps.measurements.add({ routeId: route.id, success: end === 'complete', ttftMs, tokensPerSecond });
-}

@@ -3,7 +3,7 @@ import type { ChatAnswer } from '@sotto/providers';
 import { answerJson } from '../answers/json-answer.ts';
 import { shownUsage } from '../answers/shown-usage.ts';
 import { JsonAttempt, type JsonResult } from '../attempts/json-attempt.ts';
-import type { InferenceRequest } from '../inference-request.ts';
+import { type InferenceRequest, measuredOutput } from '../inference-request.ts';
 import type { ChatQuestion } from './chat-question.ts';
 import { chatTarget } from './upstream-target.ts';
 
@@ -30,18 +30,10 @@ export async function serveWholeChat(inference: InferenceRequest, question: Chat
   if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
   if (tried.end === 'refused') return inference.refuse(tried.error);
 
-  const { route, startedAt, success } = tried;
+  const { route, tookMs, success } = tried;
   const { answer, reported, producedBytes } = success.reading;
-  const { usage, chargeNusd } = await inference.settlement.settle(
-    'completed',
-    inference.served(route, reported, producedBytes),
-  );
-  const durationMs = deps.now() - startedAt;
-  deps.measurements.add({
-    routeId: route.id,
-    success: true,
-    ttftMs: durationMs,
-    tokensPerSecond: usage.completionTokens > 0 ? (usage.completionTokens * 1000) / Math.max(durationMs, 1) : undefined,
-  });
+  const metered = await inference.settlement.settle('completed', inference.served(route, reported, producedBytes));
+  inference.measure(route, { kind: 'whole', durationMs: tookMs, output: measuredOutput(metered, producedBytes) });
+  const { usage, chargeNusd } = metered;
   answerJson(inference, route, { ...answer, usage: { ...shownUsage(reported, usage), cost: nusdToUsd(chargeNusd) } });
 }

@@ -2,6 +2,14 @@ import type { Route } from '@sotto/router';
 import type { StreamAttempt, StreamSink } from '../attempts/stream-attempt.ts';
 import type { InferenceRequest } from '../inference-request.ts';
 
+/** How a stream ended, and its time from the first output to that, in ms. */
+export interface StreamFlow {
+  readonly end: StreamEnd;
+  readonly flowMs: number;
+  /** How much of it the client held the stream back. */
+  readonly heldBackMs: number;
+}
+
 export type StreamEnd = 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | 'out_of_time';
 
 /** A provider that breaks this soon after the client let go may have broken because of the client. */
@@ -11,12 +19,13 @@ const heldBackGraceMs = 5_000;
  * Sends headers and lets a stream flow to the client, with back-pressure, until it is over; resolves with how.
  * What still belongs at its end (usage, the terminator, an error) is the caller's, after the settlement.
  */
-export function streamToClient(inference: InferenceRequest, route: Route, attempt: StreamAttempt): Promise<StreamEnd> {
-  const { client, reply, deadline, deps } = inference;
+export function streamToClient(inference: InferenceRequest, route: Route, attempt: StreamAttempt): Promise<StreamFlow> {
+  const { client, reply, deadline } = inference;
+  const { monotonicNow } = inference.deps;
   const { response } = client;
   if (client.hasLeft) {
     attempt.abort();
-    return Promise.resolve('client_left');
+    return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0 });
   }
   reply.hijack();
   response.writeHead(200, [
@@ -28,29 +37,34 @@ export function streamToClient(inference: InferenceRequest, route: Route, attemp
     'no',
   ]);
   return new Promise((resolve) => {
-    let heldBack = false;
-    let heldBackAt = Number.NEGATIVE_INFINITY;
+    const begunAt = monotonicNow();
+    let heldBackSince: number | undefined;
+    let letGoAt = Number.NEGATIVE_INFINITY;
+    let heldBackMs = 0;
     const over = (end: StreamEnd): void => {
       client.onLeft(undefined);
       deadline.onExpired(undefined);
       response.off('drain', letGo);
-      resolve(end);
+      const endedAt = monotonicNow();
+      if (heldBackSince !== undefined) heldBackMs += endedAt - heldBackSince;
+      resolve({ end, flowMs: endedAt - begunAt, heldBackMs });
     };
     const letGo = (): void => {
-      heldBack = false;
-      heldBackAt = deps.now();
+      letGoAt = monotonicNow();
+      heldBackMs += letGoAt - (heldBackSince ?? letGoAt);
+      heldBackSince = undefined;
       attempt.resume();
     };
     const sink: StreamSink = {
       write(frames) {
-        if (response.write(frames, 'latin1') || heldBack) return;
-        heldBack = true;
+        if (response.write(frames, 'latin1') || heldBackSince !== undefined) return;
+        heldBackSince = monotonicNow();
         attempt.pause();
         response.once('drain', letGo);
       },
       end(ending) {
         if (ending === 'complete') return over('complete');
-        const clientsDoing = heldBack || deps.now() - heldBackAt < heldBackGraceMs;
+        const clientsDoing = heldBackSince !== undefined || monotonicNow() - letGoAt < heldBackGraceMs;
         over(clientsDoing ? 'broke_while_held_back' : 'broke');
       },
     };

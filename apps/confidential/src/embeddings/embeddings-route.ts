@@ -48,7 +48,6 @@ function readEmbeddingsQuestion(body: object, providers: ProviderSet): Embedding
 }
 
 async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }: EmbeddingsQuestion): Promise<void> {
-  const { deps } = inference;
   const tried = await inference.try<Extract<JsonResult<EmbeddingsResult>, { ok: true }>>(
     (route, provider, hasSuccessor) => {
       const { adapter, upstream, entry } = provider;
@@ -76,10 +75,10 @@ async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }
   if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
   if (tried.end === 'refused') return inference.refuse(tried.error);
 
-  const { route, startedAt, success } = tried;
+  const { route, tookMs, success } = tried;
   const { answer, reported } = success.reading;
   const { usage, chargeNusd } = await inference.settlement.settle('completed', inference.served(route, reported, 0));
-  deps.measurements.add({ routeId: route.id, success: true, ttftMs: deps.now() - startedAt });
+  inference.measure(route, { kind: 'answered', ttftMs: tookMs });
   const { completion_tokens: _, ...shown } = shownUsage(reported, {
     ...usage,
     promptTokens: usage.promptTokens || size.promptTokensLikely,

@@ -1,49 +1,56 @@
-import { type Counts, countAttempt, type MeasuredAttempt, type Measurements, measurementsOf } from '@sotto/router';
-import type { HealthPort } from '@sotto/state';
+import { randomBytes } from 'node:crypto';
+import { type MeasuredAttempt, type Measurements, MeasurementTallies, windowHours } from '@sotto/router';
+import { type HealthPort, hourOf, MeasurementFollower } from '@sotto/state';
 
-const hourMs = 3_600_000;
-const windowHours = 24;
+/** So many records go at once: Redis is not held up by more. */
+const batchRecords = 200;
 
 /** Counts attempts here, shares the counts, and reads back what all brokers counted in the last 24 hours. */
 export class MeasurementLog {
   readonly #state: HealthPort;
   readonly #now: () => number;
-  #unshared = new Map<string, number>();
-  /** Hours that are over do not change any more. */
-  readonly #settledHours = new Map<number, Counts>();
-  measurements: Measurements = new Map();
+  readonly #tallies = new MeasurementTallies(() => randomBytes(6).toString('base64url'));
+  readonly #follower: MeasurementFollower;
 
   constructor(state: HealthPort, now: () => number) {
     this.#state = state;
     this.#now = now;
+    this.#follower = new MeasurementFollower(state, now);
   }
 
-  add(attempt: MeasuredAttempt): void {
-    countAttempt(this.#unshared, attempt);
+  get measurements(): Measurements {
+    return this.#follower.measurements;
   }
 
-  /** Shares what was counted and refreshes `measurements`. Off the hot path; rejects where the state is unavailable. */
+  add(routeId: string, attempt: MeasuredAttempt): void {
+    this.#tallies.count(hourOf(this.#now()), routeId, attempt);
+  }
+
+  /**
+   * Shares what was counted and refreshes `measurements`. Off the hot path; rejects where the state is unavailable:
+   * what was counted is then kept, by its hour, and shared later.
+   */
   async exchange(): Promise<void> {
-    const hour = Math.floor(this.#now() / hourMs);
-    const counts = this.#unshared;
-    this.#unshared = new Map();
     try {
-      await this.#state.addMeasurements(hour, counts);
-    } catch (error) {
-      for (const [field, count] of counts) this.#unshared.set(field, (this.#unshared.get(field) ?? 0) + count);
-      throw error;
+      await this.#share();
+    } finally {
+      await this.#follower.refresh();
     }
-    const hours: Counts[] = [];
-    for (let back = 0; back < windowHours; back += 1) hours.push(await this.#read(hour - back, back > 1));
-    this.measurements = measurementsOf(hours);
-    for (const old of this.#settledHours.keys()) if (old <= hour - windowHours) this.#settledHours.delete(old);
   }
 
-  async #read(hour: number, settled: boolean): Promise<Counts> {
-    const known = settled ? this.#settledHours.get(hour) : undefined;
-    if (known !== undefined) return known;
-    const counts = await this.#state.readMeasurements(hour);
-    if (settled) this.#settledHours.set(hour, counts);
-    return counts;
+  async #share(): Promise<void> {
+    const hour = hourOf(this.#now());
+    // An hour that this clock has left may come again if it is set back a little.
+    this.#tallies.forget(
+      (counted, isShared) => counted <= hour - windowHours || (isShared && Math.abs(counted - hour) > 1),
+    );
+    for (let batch = this.#tallies.take(batchRecords); batch; batch = this.#tallies.take(batchRecords)) {
+      try {
+        await this.#state.shareMeasurements(batch);
+      } catch (error) {
+        this.#tallies.giveBack(batch);
+        throw error;
+      }
+    }
   }
 }

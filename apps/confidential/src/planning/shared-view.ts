@@ -78,9 +78,10 @@ export class SharedView {
 
   /** The shared penalties, and of our own those that are newer: still on their way, or given while the state was away. */
   #withOwn(shared: Penalties): Penalties {
-    const oldest = this.#deps.now() - penaltyRules.resetMs;
+    const now = this.#deps.now();
+    const [oldest, latest] = [now - penaltyRules.resetMs, now + penaltyRules.resetMs];
     const own = [...this.#penalties].filter(
-      ([key, { lastStrikeAt }]) => lastStrikeAt > (shared.get(key)?.lastStrikeAt ?? oldest),
+      ([key, { lastStrikeAt }]) => lastStrikeAt > (shared.get(key)?.lastStrikeAt ?? oldest) && lastStrikeAt < latest,
     );
     return own.length === 0 ? shared : new Map([...shared, ...own]);
   }

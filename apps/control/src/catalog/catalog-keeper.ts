@@ -4,17 +4,16 @@ import { setImmediate } from 'node:timers/promises';
 import {
   bindCatalog,
   type Catalog,
-  type Counts,
   isPenalized,
   type Measurements,
-  measurementsOf,
+  type MeasurementWindow,
   type Penalties,
   parseCatalog,
   prepareRouting,
   type RegistryPublic,
   type RouteStatus,
 } from '@sotto/router';
-import type { CatalogPort, HealthPort } from '@sotto/state';
+import { type CatalogPort, type HealthPort, MeasurementFollower } from '@sotto/state';
 import type { ControlEvents } from '../events.ts';
 
 export interface CatalogKeeperDependencies {
@@ -23,8 +22,6 @@ export interface CatalogKeeperDependencies {
   readonly events: ControlEvents;
   readonly now: () => number;
 }
-
-const hourMs = 3_600_000;
 
 /**
  * Keeps the catalog: reads the operator's file, refuses it whole where something is wrong, publishes it for the
@@ -35,13 +32,14 @@ export class CatalogKeeper {
   #catalog: Catalog | undefined;
   #registry: RegistryPublic | undefined;
   #penalties: Penalties = new Map();
+  readonly #measured: MeasurementFollower;
   #measurements: Measurements = new Map();
-  #hours: ReadonlyMap<number, Counts> = new Map();
   #text: string | undefined;
   #boundTo: string | undefined;
 
   constructor(deps: CatalogKeeperDependencies) {
     this.#deps = deps;
+    this.#measured = new MeasurementFollower(deps.state, deps.now);
   }
 
   get catalog(): Catalog | undefined {
@@ -54,12 +52,15 @@ export class CatalogKeeper {
 
   status(): RouteStatus {
     const now = this.#deps.now();
-    return { measurements: this.#measurements, penalized: (route) => isPenalized(this.#penalties, route, now) };
+    return {
+      measurements: this.#measurements,
+      penalized: (route) => isPenalized(this.#penalties, route, now),
+    };
   }
 
-  /** Counts by Unix hour of the last 24 hours. */
-  get hours(): ReadonlyMap<number, Counts> {
-    return this.#hours;
+  /** What all brokers measured in the last 24 hours. */
+  get measured(): MeasurementWindow {
+    return this.#measured.window;
   }
 
   /** Forgets the file's text, so that the next `follow` reads it again (SIGHUP). */
@@ -79,17 +80,15 @@ export class CatalogKeeper {
   }
 
   async refreshMeasurements(): Promise<void> {
-    const hour = Math.floor(this.#deps.now() / hourMs);
-    const hours = new Map<number, Counts>();
-    for (let back = 23; back >= 0; back -= 1) {
-      const known = back > 1 ? this.#hours.get(hour - back) : undefined;
-      hours.set(hour - back, known ?? (await this.#deps.state.readMeasurements(hour - back)));
+    try {
+      await this.#measured.refresh();
+    } finally {
+      const { measurements } = this.#measured;
+      // Planning with new measurements then costs no request more than planning with the old ones.
+      if (this.#catalog !== undefined)
+        for (const _ of prepareRouting(this.#catalog, measurements)) await setImmediate();
+      this.#measurements = measurements;
     }
-    this.#hours = hours;
-    const measurements = measurementsOf([...hours.values()]);
-    // Planning with new measurements then costs no request more than planning with the old ones.
-    if (this.#catalog !== undefined) for (const _ of prepareRouting(this.#catalog, measurements)) await setImmediate();
-    this.#measurements = measurements;
   }
 
   async #putInForce(registry: RegistryPublic): Promise<void> {

@@ -41,7 +41,7 @@ export function registerCatalog(app: FastifyInstance, { pool, keeper, capabiliti
       });
     }
     reply.header('cache-control', publicCache).header('access-control-allow-origin', '*');
-    return uptimeOf(model, keeper.hours);
+    return uptimeOf(model, keeper.measured);
   });
 
   app.get('/v1/capabilities', async (_request, reply) => {

@@ -1,3 +1,5 @@
+import type { RouteTally } from './route-tally.ts';
+
 /** What the last 24 hours say about a route, as far as ordering needs it. */
 export interface RouteMeasurement {
   readonly requests: number;
@@ -6,9 +8,14 @@ export interface RouteMeasurement {
   readonly ttftMs: number | undefined;
   /** Median output tokens per second; undefined where nothing was measured. */
   readonly tokensPerSecond: number | undefined;
+  /**
+   * Medians of chats answered whole: the first token came no later than the answer, and the tokens no slower than the
+   * answer took. A route is at least as good as this; it must not count against one whose streams were measured.
+   */
+  readonly atLeast?: { readonly ttftMs: number | undefined; readonly tokensPerSecond: number | undefined };
 }
 
-/** Measurements by route id. */
+/** Measurements by route id. What has not changed keeps its identity, the whole as well as each route's. */
 export type Measurements = ReadonlyMap<string, RouteMeasurement>;
 
 /** With fewer recent requests than this, a measurement says nothing (interface part 8). */
@@ -19,3 +26,27 @@ export function reliable(measurements: Measurements, routeId: string): RouteMeas
   const found = measurements.get(routeId);
   return found !== undefined && found.requests >= measurementMinimum ? found : undefined;
 }
+
+/** What ordering needs of a tally. */
+export function measurementOf(tally: RouteTally): RouteMeasurement {
+  const atLeast = {
+    ttftMs: tally.percentile('wholeMs', 50),
+    tokensPerSecond: tally.percentile('wholeTokensPerSecond', 50),
+  };
+  return {
+    requests: tally.requests,
+    successes: tally.successes,
+    ttftMs: tally.percentile('ttftMs', 50),
+    tokensPerSecond: tally.percentile('tokensPerSecond', 50),
+    ...(atLeast.ttftMs === undefined && atLeast.tokensPerSecond === undefined ? {} : { atLeast }),
+  };
+}
+
+/** Whether two measurements of a route say the same. */
+export const isSameMeasurement = (a: RouteMeasurement, b: RouteMeasurement): boolean =>
+  a.requests === b.requests &&
+  a.successes === b.successes &&
+  a.ttftMs === b.ttftMs &&
+  a.tokensPerSecond === b.tokensPerSecond &&
+  a.atLeast?.ttftMs === b.atLeast?.ttftMs &&
+  a.atLeast?.tokensPerSecond === b.atLeast?.tokensPerSecond;

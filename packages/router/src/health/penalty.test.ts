@@ -57,6 +57,12 @@ describe('strike', () => {
     expect(fail(first, start + second, start + 1).strikes).toBe(2);
   });
 
+  it('does not count on from a strike that only a clock set back since can have given', () => {
+    const first = fail(fail(undefined, start), start + minute);
+    expect(fail(first, start - 60 * minute)).toMatchObject({ strikes: 1, lastStrikeAt: start - 60 * minute });
+    expect(fail(first, start + minute - second)).toBe(first);
+  });
+
   it('remembers the kind of the last strike', () => {
     const first = fail(undefined, start);
     const next = strike(first, { kind: 'rate_limited', startedAt: start + 1, now: start + 2 });
@@ -115,6 +121,12 @@ describe('isPenalized', () => {
     expect(penalized(known, 'acme', 'lab/one', start + 30 * second - 1)).toBe(true);
     expect(penalized(known, 'acme', 'lab/one', start + 30 * second)).toBe(false);
     expect(penalized(new Map(), 'acme')).toBe(false);
+  });
+
+  it('is over where the clock was set back behind it, but not where clocks are a little apart', () => {
+    const known = penalties('timeout', 'acme');
+    expect(penalized(known, 'acme', 'lab/one', start - minute)).toBe(true);
+    expect(penalized(known, 'acme', 'lab/one', start - 60 * minute)).toBe(false);
   });
 
   it('interface 3.3: a penalty of a route leaves the provider’s other routes alone', () => {

@@ -26,7 +26,8 @@ export function strike(
   current: Penalty | undefined,
   failure: { readonly kind: AttemptOutcome; readonly startedAt: number; readonly now: number },
 ): Penalty {
-  const counts = current !== undefined && failure.now - current.lastStrikeAt < penaltyRules.resetMs;
+  // Either way: a strike far ahead was given by a clock that has been set back since.
+  const counts = current !== undefined && Math.abs(failure.now - current.lastStrikeAt) < penaltyRules.resetMs;
   if (counts && failure.startedAt < current.lastStrikeAt) return current;
   const strikes = counts ? current.strikes + 1 : 1;
   const lengthMs = Math.min(penaltyRules.firstMs * 2 ** Math.min(strikes - 1, 10), penaltyRules.maxMs);
@@ -46,7 +47,11 @@ export function penaltyKey(outcome: AttemptOutcome, route: Route): string | unde
 /** Whether a route is demoted at `now`: itself, its provider, or the provider that it is a variant of. */
 export function isPenalized(penalties: Penalties, route: Route, now: number): boolean {
   if (penalties.size === 0) return false;
-  const active = (key: string): boolean => (penalties.get(key)?.expiresAt ?? 0) > now;
+  // Longer than any penalty lasts, the clocks apart: the one it was given by has been set back since.
+  const active = (key: string): boolean => {
+    const leftMs = (penalties.get(key)?.expiresAt ?? 0) - now;
+    return leftMs > 0 && leftMs <= 2 * penaltyRules.maxMs;
+  };
   return (
     active(`route:${route.id}`) ||
     active(`provider:${route.providerId}`) ||

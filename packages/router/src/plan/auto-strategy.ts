@@ -25,7 +25,7 @@ export function figureOf(criterion: Criterion, standing: Standing): number {
     case 'price':
       return standing.price;
     case 'latency':
-      return latencyFigure(standing.ttftMs);
+      return latencyFigure(standing.ttftAtMostMs);
     case 'score':
       return standing.score;
     default:

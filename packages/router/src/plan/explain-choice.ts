@@ -115,7 +115,8 @@ function inWords(criterion: Criterion, standing: Standing): string {
     case 'price':
       return `${standing.input / 1e6} USD for input and ${standing.output / 1e6} USD for output per million tokens`;
     case 'latency':
-      return standing.ttftMs === undefined ? 'none measured yet' : `${standing.ttftMs} ms`;
+      if (standing.ttftMs !== undefined) return `${standing.ttftMs} ms`;
+      return standing.ttftAtMostMs === undefined ? 'none measured yet' : `at most ${standing.ttftAtMostMs} ms`;
     case 'score':
       // Nano-USD: the score is a cost that speed and success have changed.
       return `${(standing.score / 1e9).toPrecision(3)} USD for a typical request as weighed`;

@@ -138,6 +138,15 @@ describe.each([
     ).toEqual(['cheap', 'dear']);
   });
 
+  it('takes what whole answers tell of a route whose streams were not measured', () => {
+    const { ttftMs, tokensPerSecond } = { ttftMs: undefined, tokensPerSecond: undefined, ...merit(200) };
+    const status = measured({ slow: [500], fast: [100] });
+    const whole = measuring({ whole: { requests: 20, atLeast: { ttftMs, tokensPerSecond } } });
+    const sketches = ['slow', 'whole', 'fast', 'unknown'].map((provider) => ({ provider }));
+    const measurements = new Map([...status.measurements, ...whole.measurements]);
+    expect(ordered(sort, sketches, { ...status, measurements })).toEqual(['fast', 'whole', 'slow', 'unknown']);
+  });
+
   it('breaks ties by price', () => {
     const sketches: RouteSketch[] = [
       { provider: 'dear', input: 3 },

@@ -28,7 +28,7 @@ const ascending = (a: number | undefined, b: number | undefined): number =>
   a === b ? 0 : a === undefined ? 1 : b === undefined ? -1 : a - b;
 
 const byHealth: Comparison = (a, b) => Number(a.isPenalized) - Number(b.isPenalized);
-const byLatency: Comparison = (a, b) => ascending(a.standing.ttftMs, b.standing.ttftMs);
+const byLatency: Comparison = (a, b) => ascending(a.standing.ttftAtMostMs, b.standing.ttftAtMostMs);
 
 /** Price, then latency, then the order of the registry, then the id: no two routes are equal. */
 const fixed: Comparison = (a, b) => {
@@ -54,7 +54,7 @@ const comparisons: Readonly<Record<Sort, Comparison>> = {
   latency: (a, b) => byHealth(a, b) || byLatency(a, b) || fixed(a, b),
   throughput: (a, b) =>
     byHealth(a, b) ||
-    ascending(negative(a.standing.tokensPerSecond), negative(b.standing.tokensPerSecond)) ||
+    ascending(negative(a.standing.tokensPerSecondAtLeast), negative(b.standing.tokensPerSecondAtLeast)) ||
     fixed(a, b),
 };
 const negative = (value: number | undefined): number | undefined => (value === undefined ? undefined : -value);

@@ -86,7 +86,9 @@ export function latencyBound(model: Model, measurements: Measurements): Least {
   const measured = measuredOf(model, measurements);
   const found = latencies.get(measured);
   if (found !== undefined) return found;
-  const bound = leastOf(modelFacts(model), (_, at) => latencyFigure(measured[at]?.ttftMs));
+  const bound = leastOf(modelFacts(model), (_, at) =>
+    latencyFigure(measured[at]?.ttftMs ?? measured[at]?.atLeast?.ttftMs),
+  );
   latencies.set(measured, bound);
   return bound;
 }

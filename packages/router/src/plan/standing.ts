@@ -1,5 +1,5 @@
 import type { Model } from '../catalog/catalog.ts';
-import { type Measurements, type RouteMeasurement, reliable } from '../health/measurement.ts';
+import { isSameMeasurement, type Measurements, type RouteMeasurement, reliable } from '../health/measurement.ts';
 import { averageOf, defaultScore, failingBelow, type Performance, successRateOf } from './default-score.ts';
 import { modelFacts, type RouteFacts } from './route-facts.ts';
 
@@ -9,6 +9,9 @@ export interface Standing extends RouteFacts {
   readonly ttftMs: number | undefined;
   /** Median output tokens per second; undefined where too little is measured. */
   readonly tokensPerSecond: number | undefined;
+  /** The same two, or where no streams were measured what whole answers bound: only sorts by speed go by a bound. */
+  readonly ttftAtMostMs: number | undefined;
+  readonly tokensPerSecondAtLeast: number | undefined;
   /** Whether it keeps failing. */
   readonly isFailing: boolean;
   /** `defaultScore`: what is not measured counts as average. */
@@ -58,9 +61,7 @@ function saysTheSame({ routes }: Model, before: Measured, measurements: Measurem
     const now = route === undefined ? undefined : reliable(measurements, route.id);
     const then = before[at];
     if (now === then) continue;
-    if (now === undefined || then === undefined) return false;
-    if (now.requests !== then.requests || now.successes !== then.successes) return false;
-    if (now.ttftMs !== then.ttftMs || now.tokensPerSecond !== then.tokensPerSecond) return false;
+    if (now === undefined || then === undefined || !isSameMeasurement(now, then)) return false;
   }
   return true;
 }
@@ -84,6 +85,8 @@ function standingOf(facts: RouteFacts, measured: RouteMeasurement | undefined, a
     ...facts,
     ttftMs: measured?.ttftMs,
     tokensPerSecond: measured?.tokensPerSecond,
+    ttftAtMostMs: measured?.ttftMs ?? measured?.atLeast?.ttftMs,
+    tokensPerSecondAtLeast: measured?.tokensPerSecond ?? measured?.atLeast?.tokensPerSecond,
     isFailing: successRate !== undefined && successRate < failingBelow,
     score: defaultScore(facts.cost, {
       ttftMs: measured?.ttftMs ?? average.ttftMs,

@@ -6,6 +6,7 @@ import type { State } from '../ports.ts';
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
+import { MeasurementStore } from './measurement-store.ts';
 import { ShardState, type Step, type StepKind } from './shard-state.ts';
 
 /** What the processes share: one of these a service. */
@@ -14,7 +15,7 @@ export class MemoryStore {
   /** The shard of each key, by its hash. */
   readonly index = new Map<string, number>();
   readonly penalties = new Map<string, Penalty>();
-  readonly hours = new Map<number, Map<string, number>>();
+  readonly measurements = new MeasurementStore();
   catalog: CatalogSnapshot | undefined;
   registry: RegistryPublic | undefined;
 
@@ -143,13 +144,8 @@ export function createMemoryState({
     async updatePenalty(key, next) {
       store.penalties.set(key, next(store.penalties.get(key)));
     },
-    async addMeasurements(hour, counts) {
-      const bucket = store.hours.get(hour) ?? new Map<string, number>();
-      for (const [field, count] of counts) bucket.set(field, (bucket.get(field) ?? 0) + count);
-      store.hours.set(hour, bucket);
-      for (const old of store.hours.keys()) if (old < hour - 25) store.hours.delete(old);
-    },
-    readMeasurements: async (hour) => new Map(store.hours.get(hour)),
+    shareMeasurements: async (batch) => store.measurements.share(batch),
+    readMeasurements: async (hour, cursor) => store.measurements.read(hour, cursor),
 
     isReady: async () => isOpen(),
     async close() {},

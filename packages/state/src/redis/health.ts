@@ -1,13 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { Penalty } from '@sotto/router';
 import { z } from 'zod';
-import type { HealthPort } from '../ports.ts';
+import { maxMeasurementRecords, measurementPageRecords } from '../bounds.ts';
+import type { HealthPort, MeasurementPage } from '../ports.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { readJson } from './read-json.ts';
-import type { ScriptRunner } from './script-runner.ts';
+import { listReply, type ScriptRunner } from './script-runner.ts';
 
 const penaltiesKey = 'sotto:penalties';
-const measurementsKey = (hour: number): string => `sotto:measurements:${hour}`;
-/** A day, and the hour that is being written. */
+/** Longer than any penalty is remembered: those of routes that are no more go with the last one given. */
+const penaltiesTtlS = 3600;
+/** An hour's keys are in one slot of a cluster. */
+const measurementsKey = (hour: number): string => `sotto:{measurements}:${hour}`;
+/** A day, and the hours that clocks may be apart. */
 const measurementsTtlS = 26 * 3600;
 
 const penaltySchema = z.object({
@@ -43,7 +48,12 @@ export function redisHealth(runner: ScriptRunner): HealthPort {
         (penalty, step) => step(penalty),
         readJson(current, penaltySchema),
       );
-      const reply = await runner.run('replaceField', penaltiesKey, [key, current, JSON.stringify(replacement)]);
+      const reply = await runner.run('replaceField', penaltiesKey, [
+        key,
+        current,
+        JSON.stringify(replacement),
+        penaltiesTtlS,
+      ]);
       if (reply === 1) return;
       current = String(reply);
     }
@@ -88,20 +98,28 @@ export function redisHealth(runner: ScriptRunner): HealthPort {
       return done;
     },
 
-    async addMeasurements(hour, counts) {
-      if (counts.size === 0) return;
-      await runner.plain(async (redis) => {
-        const pipeline = redis.pipeline();
-        for (const [field, count] of counts) pipeline.hincrby(measurementsKey(hour), field, count);
-        pipeline.expire(measurementsKey(hour), measurementsTtlS);
-        const results = await pipeline.exec();
-        if (results === null || results.some(([error]) => error !== null)) throw new StateUnavailableError('pipeline');
-      });
+    async shareMeasurements({ hour, source, records }) {
+      const fields = [...records].flatMap(([routeId, record]) => [measurementField(source, routeId), record]);
+      // The name of a first batch tells apart what was lost and made anew.
+      const bounds = [measurementsTtlS, maxMeasurementRecords, randomUUID()];
+      if (fields.length > 0) await runner.run('shareMeasurements', measurementsKey(hour), [...bounds, ...fields]);
     },
 
-    async readMeasurements(hour) {
-      const fields = await runner.plain((redis) => redis.hgetall(measurementsKey(hour)));
-      return new Map(Object.entries(fields).map(([field, count]) => [field, Number(count)]));
+    async readMeasurements(hour, cursor) {
+      const [begun = '', since = '0'] = cursor?.split(':') ?? [];
+      const limit = measurementPageRecords;
+      const reply = listReply(await runner.run('readMeasurements', measurementsKey(hour), [begun, since, limit]));
+      const [name, last, fields, found] = reply;
+      const [names, texts] = [listReply(fields), listReply(found)];
+      const records = names.flatMap((field, at) => readMeasurementField(String(field), texts[at]));
+      return { records, cursor: `${name}:${last}`, isLast: names.length < limit };
     },
   };
+}
+
+const measurementField = (source: string, routeId: string): string => `${source}|${routeId}`;
+
+function readMeasurementField(field: string, record: unknown): MeasurementPage['records'][number][] {
+  const bar = field.indexOf('|');
+  return typeof record === 'string' ? [{ source: field.slice(0, bar), routeId: field.slice(bar + 1), record }] : [];
 }

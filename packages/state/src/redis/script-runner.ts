@@ -27,6 +27,8 @@ const shardScripts = {
   watermark: scripts.watermarkScript,
   publishCatalog: scripts.publishCatalogScript,
   replaceField: scripts.replaceFieldScript,
+  shareMeasurements: scripts.shareMeasurementsScript,
+  readMeasurements: scripts.readMeasurementsScript,
 } as const;
 
 export type ScriptName = keyof typeof shardScripts;

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { type AttemptOutcome, failoverTable } from './failover.ts';
+import { type AttemptEnd, type MeasuredOutput, measureAttempt } from './measured-attempt.ts';
+
+type Streamed = Extract<AttemptEnd, { kind: 'streamed' }>;
+
+/** 201 tokens in two seconds after the first, which came after 300 ms. */
+const output: MeasuredOutput = { tokens: 201, reasoningTokens: 0, bytes: 804 };
+const streamed = (changes: Partial<Omit<Streamed, 'output'>> = {}, produced: Partial<MeasuredOutput> = {}) =>
+  measureAttempt({
+    ...{ kind: 'streamed', end: 'complete', ttftMs: 300, flowMs: 2000, heldBackMs: 0, ...changes },
+    output: { ...output, ...produced },
+  });
+const whole = (durationMs: number, produced: Partial<MeasuredOutput> = {}) =>
+  measureAttempt({ kind: 'whole', durationMs, output: { ...output, ...produced } });
+
+describe('what counts (docs/guides/measurements.md)', () => {
+  const outcomes = Object.keys(failoverTable) as AttemptOutcome[];
+  const callersOwn: AttemptOutcome[] = ['invalid_request', 'unprocessable', 'other_client_error', 'content_refused'];
+
+  it.each(outcomes.filter((outcome) => !callersOwn.includes(outcome)))('failure: %s before output', (outcome) => {
+    expect(measureAttempt({ kind: 'failed', outcome })).toEqual({ success: false });
+  });
+  it.each(callersOwn)('not at all: %s, which is about the request', (outcome) => {
+    expect(measureAttempt({ kind: 'failed', outcome })).toBeUndefined();
+  });
+  it('success: a stream that came to its end', () => {
+    expect(streamed()).toEqual({ success: true, ttftMs: 300, tokensPerSecond: 100 });
+  });
+  it('failure: a stream that the provider broke off; its first token was still measured', () => {
+    expect(streamed({ end: 'broke' })).toEqual({ success: false, ttftMs: 300 });
+  });
+  it.each(['client_left', 'broke_while_held_back', 'out_of_time'] as const)(
+    'not at all: a stream that ended as %s',
+    (end) => {
+      expect(streamed({ end })).toBeUndefined();
+    },
+  );
+  it('success: a chat answered whole, which has no first token and no speed after it', () => {
+    expect(whole(4000)).toEqual({ success: true, wholeMs: 4000, wholeTokensPerSecond: 50.25 });
+  });
+  it('success: vectors and media, with the time to their answer', () => {
+    expect(measureAttempt({ kind: 'answered', ttftMs: 80 })).toEqual({ success: true, ttftMs: 80 });
+  });
+});
+
+describe('speed', () => {
+  const speed = (...given: Parameters<typeof streamed>) => streamed(...given)?.tokensPerSecond;
+
+  it('is the tokens after the first by the time after the first', () => {
+    expect(speed({ flowMs: 1000 }, { tokens: 51 })).toBe(50);
+  });
+  it('is not told by a tiny answer', () => {
+    expect(speed({ flowMs: 100 }, { tokens: 10 })).toBeUndefined();
+    expect(speed({ flowMs: 100 }, { tokens: 11 })).toBe(100);
+    expect(speed({}, { tokens: 0 })).toBeUndefined();
+  });
+  it('is not told by a burst', () => {
+    expect(speed({ flowMs: 9 })).toBeUndefined();
+    expect(speed({ flowMs: 19.9 })).toBeUndefined();
+    expect(speed({ flowMs: 20 })).toBe(10_000);
+  });
+  it('is not told where the tokens were not reported', () => {
+    expect(speed({}, { tokens: undefined })).toBeUndefined();
+    expect(whole(4000, { tokens: undefined })?.wholeTokensPerSecond).toBeUndefined();
+  });
+  it('is not told where the client set the pace', () => {
+    expect(speed({ heldBackMs: 100 })).toBe(100);
+    expect(speed({ heldBackMs: 101 })).toBeUndefined();
+  });
+  it('leaves out reasoning that was billed and not streamed', () => {
+    expect(speed({}, { tokens: 5000, reasoningTokens: 4799, bytes: 804 })).toBe(100);
+    expect(speed({}, { tokens: 201, reasoningTokens: 150, bytes: 804 })).toBe(100);
+  });
+});

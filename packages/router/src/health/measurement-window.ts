@@ -1,0 +1,126 @@
+import { isSameMeasurement, type Measurements, measurementOf, type RouteMeasurement } from './measurement.ts';
+import { RouteTally } from './route-tally.ts';
+
+/** Hours that a measurement looks back, the present one included. */
+export const windowHours = 24;
+const settledAtOnce = 200;
+
+/**
+ * What all brokers counted in the last 24 hours. Each broker's record of a route and an hour stands for all that it
+ * counted there, so that taking it again changes nothing; the sums are kept up with each change, and what is older than
+ * the window leaves them when the clock says so. Hours are Unix hours.
+ */
+export class MeasurementWindow {
+  #hour: number;
+  /** Records by hour, source and route. */
+  readonly #records = new Map<number, Map<string, Map<string, string>>>();
+  readonly #sums = new Map<string, RouteTally>();
+  readonly #changed = new Set<string>();
+  #measurements: Measurements = new Map();
+
+  /** `hour` is the present one. */
+  constructor(hour: number) {
+    this.#hour = hour;
+  }
+
+  /** The hours of the window, the oldest first. */
+  get hours(): readonly number[] {
+    return Array.from({ length: windowHours }, (_, index) => this.#hour - windowHours + 1 + index);
+  }
+
+  includes(hour: number): boolean {
+    return hour <= this.#hour && hour > this.#hour - windowHours;
+  }
+
+  /** The clock says that it is this hour: what is not of the 24 hours up to it goes, even what is ahead of it. */
+  advance(hour: number): void {
+    if (hour === this.#hour) return;
+    this.#hour = hour;
+    for (const [known, sources] of this.#records) {
+      if (this.includes(known)) continue;
+      for (const records of sources.values()) {
+        for (const [routeId, record] of records) this.#combine(routeId, record, -1);
+      }
+      this.#records.delete(known);
+    }
+  }
+
+  /** Takes a source's record of a route; one that is out of the window or cannot be read is left out. */
+  put(hour: number, source: string, routeId: string, record: string): void {
+    if (!this.includes(hour)) return;
+    const records = this.#recordsOf(hour, source);
+    const known = records.get(routeId);
+    if (known === record || !this.#combine(routeId, record, 1)) return;
+    if (known !== undefined) this.#combine(routeId, known, -1);
+    records.set(this.#sums.get(routeId)?.routeId ?? routeId, record);
+  }
+
+  /**
+   * An hour is over, and nobody adds to it any more: one record a route is enough. To be iterated to its end: it pauses
+   * every few routes, so that whoever has other work can do some.
+   */
+  *settle(hour: number): Generator<void, void> {
+    const sources = this.#records.get(hour);
+    if (sources === undefined || sources.size < 2) return;
+    const merged = new Map<string, string>();
+    for (const records of sources.values()) {
+      for (const [routeId, record] of records) {
+        if (merged.has(routeId)) continue;
+        const parts = [...sources.values()].filter((each) => each.has(routeId));
+        merged.set(routeId, parts.length === 1 ? record : this.tallyOf(hour, routeId).toRecord());
+        if (merged.size % settledAtOnce === 0) yield;
+      }
+    }
+    this.#records.set(hour, new Map([['', merged]]));
+  }
+
+  /** What ordering needs. What has not changed since the last call is the same object. */
+  measurements(): Measurements {
+    const next = new Map(this.#measurements);
+    let differs = false;
+    for (const routeId of this.#changed) {
+      const known = next.get(routeId);
+      const sum = this.#sums.get(routeId);
+      const found: RouteMeasurement | undefined = sum === undefined ? undefined : measurementOf(sum);
+      if (known !== undefined && found !== undefined && isSameMeasurement(known, found)) continue;
+      if (found === undefined) next.delete(routeId);
+      else next.set(routeId, found);
+      differs = true;
+    }
+    this.#changed.clear();
+    if (differs) this.#measurements = next;
+    return this.#measurements;
+  }
+
+  /** What was counted of a route in the whole window; undefined where nothing was. */
+  sumOf(routeId: string): RouteTally | undefined {
+    return this.#sums.get(routeId);
+  }
+
+  /** What was counted of a route in one hour. */
+  tallyOf(hour: number, routeId: string): RouteTally {
+    const tally = new RouteTally(routeId);
+    for (const records of this.#records.get(hour)?.values() ?? []) {
+      const record = records.get(routeId);
+      if (record !== undefined) tally.combine(record);
+    }
+    return tally;
+  }
+
+  #recordsOf(hour: number, source: string): Map<string, string> {
+    const sources = this.#records.get(hour) ?? new Map<string, Map<string, string>>();
+    this.#records.set(hour, sources);
+    const records = sources.get(source) ?? new Map<string, string>();
+    sources.set(source, records);
+    return records;
+  }
+
+  #combine(routeId: string, record: string, sign: 1 | -1): boolean {
+    const sum = this.#sums.get(routeId) ?? new RouteTally(routeId);
+    if (!sum.combine(record, sign)) return false;
+    if (sum.requests === 0) this.#sums.delete(routeId);
+    else this.#sums.set(routeId, sum);
+    this.#changed.add(routeId);
+    return true;
+  }
+}
