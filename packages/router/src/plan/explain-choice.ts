@@ -151,6 +151,7 @@ const whyDropped: Readonly<Record<DropRule, string>> = {
   only: 'not at a provider that the request names',
   ignore: 'only at providers that are ignored or disabled',
   capability: 'without what the request needs',
+  parameters: 'without a parameter that the request requires',
   price: 'above the price ceiling',
   context: 'too small for the request',
 };
