@@ -1,10 +1,19 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../catalog/catalog.ts';
+import { mergePolicy } from '../policy/merge-policy.ts';
 import type { Preferences } from '../policy/preferences.ts';
+import { readRequestPolicy } from '../policy/request-policy.ts';
 import {
   aCatalog,
+  accepted,
   allHealthy,
   aModel,
+  anyCatalog,
+  anyNeeds,
+  anyPolicy,
+  anyPreferences,
+  anyStatus,
   decide,
   penalizing,
   planned,
@@ -12,7 +21,14 @@ import {
   refusalOf,
   type Surroundings,
 } from '../testing/fixtures.ts';
-import type { RoutingRequest } from './plan-request.ts';
+import { compareByStrategy } from './auto-strategy.ts';
+import { autoDemands } from './choose-model.ts';
+import type { Needs } from './needs.ts';
+import type { RouteStatus } from './order-routes.ts';
+import { planModel } from './plan-model.ts';
+import { planRequest, type RoutingRequest } from './plan-request.ts';
+import { bestOfBand, type PlanningContext } from './planning-context.ts';
+import { type Standing, standingsOf } from './standing.ts';
 
 type Auto = Preferences['auto'];
 const auto = (changes: Partial<Auto> = {}): { auto: Auto } => ({
@@ -247,5 +263,92 @@ describe('/auto refused', () => {
     const none = { preferences: auto({ models: { mode: 'only', ids: [] } }) };
     expect(refusal(catalog, {}, none).type).toBe('no_provider_route');
     expect(refusal(aCatalog()).type).toBe('no_provider_route');
+  });
+});
+
+describe('penalties and the tier of the choice (interface 3.2)', () => {
+  const catalog = models({
+    'lab/weak': [{ provider: 'weak', privacy: 'private', input: 2 }],
+    'lab/strong': [{ provider: 'strong', privacy: 'tee', input: 1 }],
+  });
+  it.each(['cheapest', 'fastest', 'balanced', 'most_private'] as const)(
+    '%s: a penalty never makes the choice fall on a weaker tier',
+    (strategy) => {
+      const around = { preferences: auto({ strategy }), status: penalizing('strong') };
+      expect(chosen(catalog, {}, around)).toBe('lab/strong');
+    },
+  );
+});
+
+describe('/auto, made quick', () => {
+  /** The choice as one would write it without a care for time: every model planned, the leads put in order. */
+  function slowly(context: PlanningContext, request: RoutingRequest, needs: Needs): string | undefined {
+    const own = accepted(readRequestPolicy(request.provider, request.model.endsWith(':floor') ? 'floor' : undefined));
+    const demands = autoDemands(mergePolicy(context.preferences, own), needs, context.preferences);
+    const { strategy, models: allowed } = context.preferences.auto;
+    const healthy = { ...context.status, penalized: () => false };
+    const leads = [...context.catalog.models.values()].flatMap((model) => {
+      const isAllowed = allowed.mode === 'all' || allowed.ids.includes(model.id) === (allowed.mode === 'only');
+      const standing = (status: RouteStatus): Standing[] => {
+        const plan = planModel(model, demands, status);
+        const routes = plan.ok ? plan.value.routes.slice(0, 1) : [];
+        const standings = standingsOf(model, status.measurements);
+        return routes.flatMap(({ id }) => standings.find(({ route }) => route.id === id) ?? []);
+      };
+      const [[first], [now]] = [standing(healthy), standing(context.status)];
+      if (!isAllowed || model.type !== needs.modelType || first === undefined || now === undefined) return [];
+      return [{ model, first, now, sick: Number(context.status.penalized(now.route)) }];
+    });
+    const usual = [...leads].sort((a, b) => compareByStrategy(strategy, a.first, b.first))[0];
+    const candidates = leads.filter((lead) => lead === usual || lead.now.strength >= (usual?.first.strength ?? 0));
+    return candidates.sort((a, b) => a.sick - b.sick || compareByStrategy(strategy, a.now, b.now))[0]?.model.id;
+  }
+
+  it('chooses what planning every model would choose, and refuses where that would', () => {
+    let choices = 0;
+    const request = fc.record({ model: fc.constantFrom('/auto', '/auto:floor'), provider: fc.option(anyPolicy) });
+    fc.assert(
+      fc.property(
+        ...[anyCatalog, anyCatalog, anyPreferences, request, anyNeeds, anyStatus],
+        (few, more, preferences, asked, needs, status) => {
+          // Six models, of which three are named differently: enough for some to be passed over unseen.
+          const others = [...more.models.values()].map((model) => {
+            const id = `${model.id}-b`;
+            return {
+              ...model,
+              id,
+              routes: model.routes.map((route) => ({ ...route, id: `b${route.id}`, modelId: id })),
+            };
+          });
+          const catalog = aCatalog(...few.models.values(), ...others);
+          const context = { catalog, preferences, status, random: bestOfBand };
+          const plan = planRequest(asked, needs, context);
+          fc.pre(plan.ok || plan.refusal.type !== 'provider_policy_conflict');
+          expect(plan.ok ? plan.value.choice?.modelId : undefined).toBe(slowly(context, asked, needs));
+          if (plan.ok) choices += 1;
+        },
+      ),
+      { numRuns: 500 },
+    );
+    expect(choices).toBeGreaterThan(50);
+  }, 30_000);
+
+  it('keeps nothing of measurements that have changed, and all of those that have not', () => {
+    const catalog = models({ 'lab/a': [{ provider: 'acme' }], 'lab/b': [{ provider: 'bolt' }] });
+    const by = (a: number, b: number): string | undefined => {
+      const measured = { requests: 20, successes: 20, tokensPerSecond: undefined };
+      const measurements = new Map([
+        ['lab/a@acme', { ...measured, ttftMs: a }],
+        ['lab/b@bolt', { ...measured, ttftMs: b }],
+      ]);
+      return chosen(
+        catalog,
+        {},
+        { preferences: auto({ strategy: 'fastest' }), status: { ...allHealthy, measurements } },
+      );
+    };
+    expect([by(100, 200), by(100, 200), by(100, 50), by(100, 200), by(300, 200)]).toEqual([
+      ...['lab/a', 'lab/a', 'lab/b', 'lab/a', 'lab/b'],
+    ]);
   });
 });
