@@ -41,6 +41,14 @@ const range = z
     error: '`min` must not be above `max`',
   });
 
+const needs: ReadonlySet<string> = new Set(['tools', 'structured_outputs']);
+const exclusiveList = z
+  .array(z.enum(chatParameters))
+  .min(2)
+  .refine((list) => !list.slice(1).some((name) => needs.has(name)), {
+    error: '`tools` and `structured_outputs` are never dropped: they can only stand first',
+  });
+
 /** What a model and each of its routes may say alike; a route's own word replaces the model's. */
 const facts = {
   /** The day on which this was true, by what the provider publishes. */
@@ -50,10 +58,7 @@ const facts = {
     .max(100)
     .optional(),
   parameter_ranges: z.partialRecord(z.enum(rangedParameters), range).optional(),
-  exclusive_parameters: z
-    .array(z.array(z.enum(chatParameters)).min(2))
-    .max(20)
-    .optional(),
+  exclusive_parameters: z.array(exclusiveList).max(20).optional(),
 };
 
 const routeSchema = z.strictObject({
