@@ -1,8 +1,10 @@
 #!/usr/bin/env node
+import { text } from 'node:stream/consumers';
 import { runCli } from './cli/cli.ts';
 
 process.exitCode = await runCli(process.argv.slice(2), {
   environment: process.env,
+  readInput: () => text(process.stdin),
   out: (line) => process.stdout.write(`${line}\n`),
   error: (line) => process.stderr.write(`${line}\n`),
 });

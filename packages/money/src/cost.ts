@@ -31,15 +31,15 @@ export const noUsage: Usage = {
  * provider that counts them twice must not make the client pay twice.
  */
 export function cost(usage: Usage, price: Price): Nusd {
-  const { input, output } = pricesAt(price, usage.promptTokens);
+  const { input, output, cachedInput, cacheWrite } = pricesAt(price, usage.promptTokens);
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const written = Math.min(usage.cacheWriteTokens, usage.promptTokens - cached);
   const uncached = usage.promptTokens - cached - written;
   const reasoning = price.reasoning === undefined ? 0 : Math.min(usage.reasoningTokens, usage.completionTokens);
   return picoToNusdRoundedUp(
     times(uncached, input) +
-      times(cached, price.cachedInput ?? input) +
-      times(written, price.cacheWrite ?? input) +
+      times(cached, cachedInput) +
+      times(written, cacheWrite) +
       times(usage.completionTokens - reasoning, output) +
       times(reasoning, price.reasoning ?? 0) +
       times(usage.images ?? 0, price.image ?? 0) +

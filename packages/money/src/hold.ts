@@ -19,7 +19,7 @@ export function dearestCost(bounds: TokenBounds, price: Price): Nusd {
   let output = Math.max(price.output, price.reasoning ?? 0);
   for (const tier of price.tiers ?? []) {
     if (bounds.promptTokens <= tier.abovePromptTokens) break;
-    input = Math.max(input, tier.input ?? 0);
+    input = Math.max(input, tier.input ?? 0, tier.cachedInput ?? 0, tier.cacheWrite ?? 0);
     output = Math.max(output, tier.output ?? 0);
   }
   return picoToNusdRoundedUp(

@@ -10,6 +10,7 @@ export {
   usdToNusd,
 } from './amounts.ts';
 export { cost, noUsage, type Usage } from './cost.ts';
+export { shiftDecimal } from './decimal.ts';
 export { capToHold, dearestCost, type TokenBounds } from './hold.ts';
 export { type Metered, type MeterReading, meter } from './meter.ts';
 export {

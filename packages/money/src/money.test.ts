@@ -82,8 +82,17 @@ describe('cost', () => {
 
   it('takes the tier of the prompt size for the whole request', () => {
     const tiered: Price = { ...price, tiers: [{ abovePromptTokens: 200_000, input: 1_000_000, output: 2_250_000 }] };
-    expect(pricesAt(tiered, 200_000)).toEqual({ input: 500_000, output: 1_500_000 });
-    expect(pricesAt(tiered, 200_001)).toEqual({ input: 1_000_000, output: 2_250_000 });
+    expect(pricesAt(tiered, 200_000)).toMatchObject({ input: 500_000, output: 1_500_000 });
+    expect(pricesAt(tiered, 200_001)).toMatchObject({ input: 1_000_000, output: 2_250_000 });
+  });
+
+  it('charges cached tokens at the price of the tier where it has one, else at the usual one', () => {
+    const long = usage({ promptTokens: 300_000, cachedTokens: 300_000 });
+    const tier = { abovePromptTokens: 200_000, input: 1_000_000 };
+    expect(cost(long, { ...price, tiers: [tier] })).toBe(300_000n * 50n);
+    expect(cost(long, { ...price, tiers: [{ ...tier, cachedInput: 100_000 }] })).toBe(300_000n * 100n);
+    const written = usage({ promptTokens: 300_000, cacheWriteTokens: 300_000 });
+    expect(cost(written, { ...price, tiers: [{ ...tier, cacheWrite: 2_000_000 }] })).toBe(300_000n * 2000n);
   });
 });
 
@@ -99,7 +108,13 @@ const anyPrice: fc.Arbitrary<Price> = fc.record(
     image: pico,
     inputCharacter: pico,
     tiers: fc
-      .array(fc.record({ abovePromptTokens: tokens, input: pico, output: pico }), { maxLength: 3 })
+      .array(
+        fc.record(
+          { abovePromptTokens: tokens, input: pico, output: pico, cachedInput: pico, cacheWrite: pico },
+          { requiredKeys: ['abovePromptTokens'] },
+        ),
+        { maxLength: 3 },
+      )
       .map((tiers) => tiers.sort((a, b) => a.abovePromptTokens - b.abovePromptTokens)),
   },
   { requiredKeys: ['input', 'output'] },

@@ -5,6 +5,8 @@ export interface PriceTier {
   readonly abovePromptTokens: number;
   readonly input?: PicoUsd;
   readonly output?: PicoUsd;
+  readonly cachedInput?: PicoUsd;
+  readonly cacheWrite?: PicoUsd;
 }
 
 /** What one route charges, in pico-USD per unit. A price that is absent falls back as `cost.ts` says. */
@@ -27,15 +29,20 @@ export interface Price {
   readonly tiers?: readonly PriceTier[];
 }
 
-/** The input and output prices that hold for a prompt of a given size. */
-export function pricesAt(price: Price, promptTokens: number): { readonly input: PicoUsd; readonly output: PicoUsd } {
-  let { input, output } = price;
+/** The prices that hold for a prompt of a given size. */
+export function pricesAt(
+  price: Price,
+  promptTokens: number,
+): Required<Pick<Price, 'input' | 'output' | 'cachedInput' | 'cacheWrite'>> {
+  let { input, output, cachedInput, cacheWrite } = price;
   for (const tier of price.tiers ?? []) {
     if (promptTokens <= tier.abovePromptTokens) break;
     input = tier.input ?? input;
     output = tier.output ?? output;
+    cachedInput = tier.cachedInput ?? cachedInput;
+    cacheWrite = tier.cacheWrite ?? cacheWrite;
   }
-  return { input, output };
+  return { input, output, cachedInput: cachedInput ?? input, cacheWrite: cacheWrite ?? input };
 }
 
 /**

@@ -1,6 +1,9 @@
 export { bindCatalog, type DroppedRoute } from './catalog/bind-catalog.ts';
 export type { Catalog, Model, ModelType, Route, RouteCapabilities } from './catalog/catalog.ts';
 export { type CatalogFile, catalogFileSchema } from './catalog/catalog-file.ts';
+export { type CatalogCheck, checkCatalog } from './catalog/check-catalog.ts';
+export { type ImportOptions, importModels } from './catalog/import/import-models.ts';
+export { writeCatalog } from './catalog/import/write-catalog.ts';
 export { modelList } from './catalog/model-list.ts';
 export { type ParsedCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
@@ -33,6 +36,8 @@ export {
   summarize,
 } from './health/measurement-counts.ts';
 export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, strike } from './health/penalty.ts';
+export { fitToRoute } from './parameters/fit-to-route.ts';
+export { reasoningOn } from './parameters/route-parameters.ts';
 export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize } from './plan/attempt-limits.ts';
 export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
 export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';

@@ -1,4 +1,4 @@
-import { holdOf, measureChat, planRequest, requestedOutputTokens } from '@sotto/router';
+import { fitToRoute, holdOf, measureChat, planRequest, type Route, requestedOutputTokens } from '@sotto/router';
 import {
   type ChatRequest,
   chatRequestSchema,
@@ -13,6 +13,8 @@ import type { ProviderSet } from '../providers/provider-set.ts';
 export interface ChatQuestion extends AdmissionQuestion {
   readonly chat: ChatRequest;
   readonly stripReasoning: boolean;
+  /** The body as a route takes it: without what its provider would refuse. */
+  chatFor(route: Route): ChatRequest;
   /** The caller's own parameters for a provider, without the ones that are ours. */
   parametersFor(providerId: string): Record<string, unknown>;
 }
@@ -47,6 +49,7 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
     needs,
     size,
     bindings: { operation: 'chat', model: chat.model, models: chat.models, provider: chat.provider, reasoning },
+    chatFor: (route) => fitToRoute(chat, needs, route),
     stripReasoning: known.some(([, given]) => given.strip_thinking_response === true),
     plan: (context) => planRequest(chat, needs, context),
     holdOf: (attempts) => holdOf(attempts, size),

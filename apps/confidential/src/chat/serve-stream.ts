@@ -29,7 +29,7 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
           onStart: (start) => resolve(start.ok ? { ok: true, success: begun } : start),
         });
         attempt = begun;
-        begun.start(upstream, adapter.chatRequest(question.chat, chatTarget(question, route, entry)));
+        begun.start(upstream, adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry)));
       },
     );
     return { result, abort: () => attempt?.abort() };

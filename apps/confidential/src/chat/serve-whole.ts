@@ -23,7 +23,7 @@ export async function serveWholeChat(inference: InferenceRequest, question: Chat
         read: (body) => adapter.readChat(body, options),
         onResult: resolve,
       });
-      attempt.start(upstream, adapter.chatRequest(question.chat, chatTarget(question, route, entry)));
+      attempt.start(upstream, adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry)));
     }).then((read) => (read.ok ? { ok: true as const, success: read } : read));
     return { result, abort: () => attempt?.abort() };
   });

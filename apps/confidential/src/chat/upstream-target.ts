@@ -1,5 +1,5 @@
 import type { UpstreamTarget } from '@sotto/providers';
-import { outputCeiling, type RegistryProvider, type Route } from '@sotto/router';
+import { outputCeiling, type RegistryProvider, type Route, reasoningOn } from '@sotto/router';
 import type { ChatQuestion } from './chat-question.ts';
 
 /** Fields of a request that are ours to set: a caller's provider parameters may not replace them. */
@@ -21,16 +21,21 @@ const ours: ReadonlySet<string> = new Set([
 
 /** What is particular to one route of a chat request. */
 export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): UpstreamTarget {
-  const { reasoningEffort } = question.needs;
-  const offered = reasoningEffort !== undefined && route.capabilities.reasoning?.efforts.includes(reasoningEffort);
   const own = Object.entries(question.parametersFor(route.providerId)).filter(
     ([name]) => !ours.has(name) && !(name in provider.request.extra_body),
   );
   return {
     upstreamModel: route.upstreamModel,
     maxOutputTokens: outputCeiling(route, question.size),
-    reasoningEffort: offered ? reasoningEffort : undefined,
+    reasoningEffort: effortOn(route, question),
     maxTokensField: provider.request.max_tokens_field,
     extraBody: { ...Object.fromEntries(own), ...provider.request.extra_body },
   };
+}
+
+/** The effort to send; a route that knows the level `none` is switched off by it. */
+function effortOn(route: Route, { needs }: ChatQuestion): string | undefined {
+  const reasoning = reasoningOn(route, needs);
+  if (reasoning === 'off') return route.capabilities.reasoning?.efforts.find((effort) => effort === 'none');
+  return reasoning?.effort;
 }

@@ -1,37 +1,40 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type FileProblem, parseCatalog, parseRegistry, publicRegistry } from '@sotto/router';
-import { CliError, type CliProcess } from './cli-process.ts';
+import { checkCatalog, parseRegistry, publicRegistry, type RegistryPublic } from '@sotto/router';
+import { CliError, type CliProcess, UsageError } from './cli-process.ts';
+import { today } from './today.ts';
 
-/** Checks a catalog file against a registry file, as control and broker do when they start. */
+/**
+ * Checks a catalog file as control does when it starts, and for what looks like a mistake besides. Without a registry,
+ * what its providers may claim is not judged. Warnings leave the exit code at 0.
+ */
 export async function catalogCheck(
   context: CliProcess,
   file: string | undefined,
   registryFile: string | boolean | undefined,
 ): Promise<number> {
-  if (file === undefined || typeof registryFile !== 'string') {
-    throw new CliError('usage: sotto-control catalog check FILE --registry FILE');
+  if (file === undefined) throw new UsageError('catalog check takes a catalog file');
+  let registry: RegistryPublic | undefined;
+  if (typeof registryFile === 'string') {
+    const registryText = await readText(registryFile);
+    const parsed = parseRegistry(registryText, createHash('sha256').update(registryText).digest('hex'));
+    if (!parsed.ok) {
+      for (const { line, message } of parsed.problems) context.error(`${registryFile}:${line}: ${message}`);
+      return 1;
+    }
+    registry = publicRegistry(parsed.value, () => true);
   }
-  const registryText = await readText(registryFile);
-  const registry = parseRegistry(registryText, createHash('sha256').update(registryText).digest('hex'));
-  if (!registry.ok) return report(context, registryFile, registry.problems);
-  const text = await readText(file);
-  const identity = { version: 1, digest: createHash('sha256').update(text).digest('hex') };
-  const catalog = parseCatalog(
-    text,
-    publicRegistry(registry.value, () => true),
-    identity,
-  );
-  if (!catalog.ok) return report(context, file, catalog.problems);
-  const { models } = catalog.value.catalog;
-  const routes = [...models.values()].reduce((sum, model) => sum + model.routes.length, 0);
-  context.out(`${file}: ${models.size} models, ${routes} routes, nothing wrong`);
-  return 0;
-}
-
-function report(context: CliProcess, file: string, problems: readonly FileProblem[]): number {
+  const { file: catalog, problems, warnings } = checkCatalog(await readText(file), registry, today());
   for (const { line, message } of problems) context.error(`${file}:${line}: ${message}`);
-  return 1;
+  for (const { line, message } of warnings) context.error(`${file}:${line}: warning: ${message}`);
+  if (catalog === undefined || problems.length > 0) return 1;
+  const routes = catalog.models.reduce((sum, model) => sum + model.routes.length, 0);
+  const verdict = warnings.length === 0 ? 'nothing wrong' : `nothing wrong, ${warnings.length} to look at`;
+  context.out(`${file}: ${catalog.models.length} models, ${routes} routes, ${verdict}`);
+  if (registry === undefined) {
+    context.out('providers and privacy classes were not compared: name a registry with --registry FILE');
+  }
+  return 0;
 }
 
 async function readText(file: string): Promise<string> {

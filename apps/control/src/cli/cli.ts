@@ -3,7 +3,8 @@ import { accountCreate, accountCredit } from './account-commands.ts';
 import { audit } from './audit.ts';
 import { billingCheck } from './billing-check.ts';
 import { catalogCheck } from './catalog-check.ts';
-import { CliError, type CliProcess } from './cli-process.ts';
+import { catalogImport } from './catalog-import.ts';
+import { CliError, type CliProcess, UsageError } from './cli-process.ts';
 import { explain } from './explain.ts';
 import { keyCreate } from './key-create.ts';
 import { migrate } from './migrate.ts';
@@ -33,9 +34,20 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'catalog check': {
     usage: 'catalog check FILE [--registry FILE]',
-    summary: 'check a catalog file, without a server',
+    summary: 'check a catalog file, without a server: what is wrong with it, and what looks wrong',
     options: { registry: text },
     run: (context, [file], { registry }) => catalogCheck(context, file, registry),
+  },
+  'catalog import': {
+    usage:
+      'catalog import FILE|URL|- --provider ID [--out FILE] [--force] [--privacy-class CLASS] [--creator NAME] ' +
+      '[--context-length TOKENS] [--input-price USD] [--output-price USD] [--api-key-env NAME] [--as-of DATE]',
+    summary: "make a catalog file of a provider's own list of models (OpenAI-shaped, or OpenRouter's)",
+    options: {
+      ...{ provider: text, out: text, force: { type: 'boolean' }, 'privacy-class': text, creator: text },
+      ...{ 'context-length': text, 'input-price': text, 'output-price': text, 'api-key-env': text, 'as-of': text },
+    },
+    run: (context, [source], values) => catalogImport(context, source, values),
   },
   explain: {
     usage: 'explain FILE --registry FILE [--catalog FILE] [--preferences FILE]',
@@ -106,6 +118,11 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {
+      context.error(`usage: sotto-control ${command.usage}`);
+      return 2;
+    }
+    if (error instanceof UsageError) {
+      context.error(`sotto-control: ${error.message}`);
       context.error(`usage: sotto-control ${command.usage}`);
       return 2;
     }

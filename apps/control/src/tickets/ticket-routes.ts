@@ -55,7 +55,7 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
   const needs = {
     ...noNeeds(modelType),
     reasoningEffort: reasoning.effort,
-    reasoningDisabled: reasoning.enabled === false,
+    reasoningDisabled: reasoning.enabled === false || reasoning.effort === 'none',
   };
   const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
   const plaintext = weakestReachableClass(asked, needs, context);

@@ -118,6 +118,34 @@ describe('bindCatalog', () => {
     );
   });
 
+  it('takes parameters, their ranges and what excludes what from the route, else from the model', () => {
+    const own = {
+      supported_parameters: ['seed'],
+      parameter_ranges: { temperature: { max: 1 } },
+      exclusive_parameters: [['temperature', 'top_p']],
+    };
+    const expected = {
+      supportedParameters: new Set(['seed']),
+      parameterRanges: { temperature: { max: 1 } },
+      exclusiveParameters: [['temperature', 'top_p']],
+    };
+    expect(bind(fileOf([{ provider: 'acme', ...own }]), provider('acme')).model.routes).toMatchObject([expected]);
+    expect(bind(fileOf([{ provider: 'acme' }], own), provider('acme')).model.routes).toMatchObject([expected]);
+    const both = bind(fileOf([{ provider: 'acme', supported_parameters: [] }], own), provider('acme'));
+    expect(both.model.routes).toMatchObject([{ ...expected, supportedParameters: new Set() }]);
+    const neither = bind(fileOf([{ provider: 'acme' }]), provider('acme'));
+    expect(neither.model.routes).toMatchObject([
+      { supportedParameters: undefined, parameterRanges: {}, exclusiveParameters: [] },
+    ]);
+  });
+
+  it('takes a model that knows the level `none` for one that can do without', () => {
+    const capabilities = { reasoning: { efforts: ['none', 'high'] } };
+    expect(bind(fileOf([{ provider: 'acme', capabilities }]), provider('acme')).model.routes).toMatchObject([
+      { capabilities: { reasoning: { efforts: ['none', 'high'], canDisable: true } } },
+    ]);
+  });
+
   it('names a model by its id where it has no name', () => {
     expect(bind(fileOf([{ provider: 'acme' }]), provider('acme')).model.name).toBe('acme/small');
     expect(bind(fileOf([{ provider: 'acme' }], { name: 'Small' }), provider('acme')).model.name).toBe('Small');

@@ -50,6 +50,7 @@ export function bindCatalog(
 
 function toRoute(model: CatalogFileModel, route: CatalogFileRoute, listed: boolean, rank: number): Route {
   const { tools, vision, structured_output: structuredOutput, reasoning } = route.capabilities;
+  const supported = route.supported_parameters ?? model.supported_parameters;
   return {
     id: `${model.id}@${route.provider}`,
     modelId: model.id,
@@ -63,13 +64,22 @@ function toRoute(model: CatalogFileModel, route: CatalogFileRoute, listed: boole
       tools,
       vision,
       structuredOutput,
-      ...(reasoning ? { reasoning: { efforts: reasoning.efforts, canDisable: reasoning.can_disable } } : {}),
+      ...(reasoning ? { reasoning: toReasoning(reasoning) } : {}),
     },
     contextLength: smaller(route.context_length, model.context_length),
     maxOutputTokens: smaller(route.max_output_tokens, model.max_output_tokens),
+    supportedParameters: supported === undefined ? undefined : new Set(supported),
+    parameterRanges: route.parameter_ranges ?? model.parameter_ranges ?? {},
+    exclusiveParameters: route.exclusive_parameters ?? model.exclusive_parameters ?? [],
     rank,
   };
 }
+
+/** A model that knows the level `none` can do without. */
+const toReasoning = ({ efforts, can_disable }: NonNullable<CatalogFileRoute['capabilities']['reasoning']>) => ({
+  efforts,
+  canDisable: can_disable || efforts.includes('none'),
+});
 
 const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : Math.min(a, b);

@@ -59,6 +59,14 @@ describe('catalogFileSchema', () => {
     ['an unknown capability', { capabilities: { telepathy: true } }],
     ['an empty list of tiers', { pricing: { input: 1, output: 1, tiers: [] } }],
     ['a tier without a size', { pricing: { input: 1, output: 1, tiers: [{ input: 2 }] } }],
+    ['a date that is none', { as_of: '2026-02-31' }],
+    ['a date with a time', { as_of: '2026-02-01T00:00:00Z' }],
+    ['a parameter that is no name', { supported_parameters: ['Top P'] }],
+    ['a range of what has none', { parameter_ranges: { seed: { max: 1 } } }],
+    ['a range upside down', { parameter_ranges: { temperature: { min: 1, max: 0 } } }],
+    ['an exclusive list that would drop tools', { exclusive_parameters: [['reasoning_effort', 'tools']] }],
+    ['an exclusive list of one', { exclusive_parameters: [['temperature']] }],
+    ['an exclusive list of what is unknown', { exclusive_parameters: [['temperature', 'top_k']] }],
     ['a tier above 0 tokens', { pricing: { input: 1, output: 1, tiers: [{ above_prompt_tokens: 0, input: 2 }] } }],
   ])('refuses %s', (_, changes) => {
     expect(parseRoute(changes).success).toBe(false);

@@ -1,6 +1,7 @@
 import { type Price, usdPerMillionToPico, usdPerUnitToPico } from '@sotto/money';
 import { privacyClassSchema, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
+import { chatParameters, rangedParameters } from '../parameters/parameter-names.ts';
 
 /** An exact price: no finer than a millionth of a dollar per million units. */
 const perMillion = z.number().refine((usd) => usdPerMillionToPico(usd) !== undefined, {
@@ -24,6 +25,8 @@ export const pricingFileSchema = z.strictObject({
         above_prompt_tokens: z.int().min(1),
         input: perMillion.optional(),
         output: perMillion.optional(),
+        cached_input: perMillion.optional(),
+        cache_write: perMillion.optional(),
       }),
     )
     .min(1)
@@ -31,6 +34,32 @@ export const pricingFileSchema = z.strictObject({
 });
 
 const tokens = z.int().min(1).max(100_000_000);
+
+const range = z
+  .strictObject({ min: z.number().min(-2).max(2).optional(), max: z.number().min(-2).max(2).optional() })
+  .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
+    error: '`min` must not be above `max`',
+  });
+
+const needs: ReadonlySet<string> = new Set(['tools', 'structured_outputs']);
+const exclusiveList = z
+  .array(z.enum(chatParameters))
+  .min(2)
+  .refine((list) => !list.slice(1).some((name) => needs.has(name)), {
+    error: '`tools` and `structured_outputs` are never dropped: they can only stand first',
+  });
+
+/** What a model and each of its routes may say alike; a route's own word replaces the model's. */
+const facts = {
+  /** The day on which this was true, by what the provider publishes. */
+  as_of: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
+  supported_parameters: z
+    .array(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, { error: 'must be the name of a parameter' }))
+    .max(100)
+    .optional(),
+  parameter_ranges: z.partialRecord(z.enum(rangedParameters), range).optional(),
+  exclusive_parameters: z.array(exclusiveList).max(20).optional(),
+};
 
 const routeSchema = z.strictObject({
   provider: providerIdSchema,
@@ -49,22 +78,27 @@ const routeSchema = z.strictObject({
     .prefault({}),
   context_length: tokens.optional(),
   max_output_tokens: tokens.optional(),
+  ...facts,
 });
 
+/** A canonical model id: `creator/model`. */
+export const modelIdPattern = /^[\w.-]+\/[\w.-]+$/;
+
 const modelSchema = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[\w.-]+\/[\w.-]+$/, { error: 'must be `creator/model`' })
-    .max(200),
+  id: z.string().regex(modelIdPattern, { error: 'must be `creator/model`' }).max(200),
   name: z.string().min(1).max(200).optional(),
   model_type: z.enum(['text', 'embedding', 'image', 'tts']),
   context_length: tokens.optional(),
   max_output_tokens: tokens.optional(),
+  ...facts,
   routes: z.array(routeSchema).min(1).max(200),
 });
 
 /** CATALOG_FILE (design 6). */
-export const catalogFileSchema = z.strictObject({ models: z.array(modelSchema).max(10_000) });
+export const catalogFileSchema = z.strictObject({
+  as_of: facts.as_of,
+  models: z.array(modelSchema).max(10_000),
+});
 export type CatalogFile = z.infer<typeof catalogFileSchema>;
 export type CatalogFileModel = CatalogFile['models'][number];
 export type CatalogFileRoute = CatalogFileModel['routes'][number];
@@ -92,6 +126,8 @@ export function toPrice(pricing: CatalogFileRoute['pricing']): Price {
       abovePromptTokens: tier.above_prompt_tokens,
       ...optional('input', pico(tier.input)),
       ...optional('output', pico(tier.output)),
+      ...optional('cachedInput', pico(tier.cached_input)),
+      ...optional('cacheWrite', pico(tier.cache_write)),
     }))
     .sort((a, b) => a.abovePromptTokens - b.abovePromptTokens);
   return {

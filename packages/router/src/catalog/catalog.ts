@@ -1,5 +1,6 @@
 import type { Price } from '@sotto/money';
 import type { PricingAnswer, PrivacyClass } from '@sotto/wire';
+import type { ChatParameter, RangedParameter } from '../parameters/parameter-names.ts';
 
 export type ModelType = 'text' | 'embedding' | 'image' | 'tts';
 
@@ -26,6 +27,14 @@ export interface Route {
   /** The price as the catalog file writes it. */
   readonly pricing: PricingAnswer;
   readonly capabilities: RouteCapabilities;
+  /** The parameters that the provider takes; undefined: the catalog does not say, and everything is sent. */
+  readonly supportedParameters: ReadonlySet<string> | undefined;
+  /** Bounds that the provider sets to numbers; a value outside is brought inside. */
+  readonly parameterRanges: Readonly<
+    Partial<Record<RangedParameter, { readonly min?: number | undefined; readonly max?: number | undefined }>>
+  >;
+  /** Lists of parameters of which the provider takes one at a time: the first that a request uses. */
+  readonly exclusiveParameters: readonly (readonly ChatParameter[])[];
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;
   /** Position of the provider in the registry: the fixed order that breaks ties. */

@@ -35,6 +35,13 @@ describe('modelList (interface 2.1, design 6)', () => {
     ]);
   });
 
+  it('shows the parameters of a route where the catalog knows them', () => {
+    const catalog = oneModel({ provider: 'acme', supportedParameters: ['seed', 'stop'] }, { provider: 'bolt' });
+    const [known, unknown] = entryOf(catalog).provider_routes;
+    expect(known?.supported_parameters).toEqual(['seed', 'stop']);
+    expect(unknown).not.toHaveProperty('supported_parameters');
+  });
+
   it('shows every route with its class, price, capabilities and limits', () => {
     const reasoning = { efforts: ['low'], canDisable: true };
     const catalog = oneModel({

@@ -60,5 +60,6 @@ function routeEntry(route: Route): RouteAnswer {
     },
     context_length: route.contextLength ?? null,
     max_output_tokens: route.maxOutputTokens ?? null,
+    ...(route.supportedParameters === undefined ? {} : { supported_parameters: [...route.supportedParameters] }),
   };
 }

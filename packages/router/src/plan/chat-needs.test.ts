@@ -32,7 +32,7 @@ describe('measureChat: what a request needs', () => {
       tools: false,
       vision: false,
       structuredOutput: false,
-      jsonObject: false,
+      wishes: [],
       reasoningEffort: undefined,
       reasoningDisabled: false,
       maxOutputTokens: undefined,
@@ -53,11 +53,11 @@ describe('measureChat: what a request needs', () => {
 
   it('tells a schema, which is a need, from `json_object`, which is a wish', () => {
     const schema = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
-    expect(measure({ response_format: schema }).needs).toMatchObject({ structuredOutput: true, jsonObject: false });
+    expect(measure({ response_format: schema }).needs).toMatchObject({ structuredOutput: true, wishes: [] });
     const object = { response_format: { type: 'json_object' } };
-    expect(measure(object).needs).toMatchObject({ structuredOutput: false, jsonObject: true });
+    expect(measure(object).needs).toMatchObject({ structuredOutput: false, wishes: ['response_format'] });
     const text = { response_format: { type: 'text' } };
-    expect(measure(text).needs).toMatchObject({ structuredOutput: false, jsonObject: false });
+    expect(measure(text).needs).toMatchObject({ structuredOutput: false, wishes: [] });
   });
 
   it('is the reasoning selection, in either spelling', () => {

@@ -1,4 +1,5 @@
 import { type ChatRequest, type EmbeddingsRequest, reasoningSelection } from '@sotto/wire';
+import { wishesOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds } from './needs.ts';
 
@@ -39,9 +40,9 @@ export function measureChat(
       tools: tools.length > 0 && request.tool_choice !== 'none',
       vision: images > 0,
       structuredOutput: format?.type === 'json_schema',
-      jsonObject: format?.type === 'json_object',
+      wishes: wishesOf(request),
       reasoningEffort: reasoning.effort,
-      reasoningDisabled: reasoning.enabled === false,
+      reasoningDisabled: reasoning.enabled === false || reasoning.effort === 'none',
       promptTokens: Math.ceil(allBytes / 4) + messages * 4 + images * imageTokensLikely,
       maxOutputTokens,
       encrypted: false,

@@ -87,6 +87,7 @@ const typeOfRule = {
   only: 'no_provider_route',
   ignore: 'no_provider_route',
   capability: 'no_provider_route',
+  parameters: 'no_provider_route',
   price: 'no_provider_route_meets_price',
 } as const satisfies Record<EligibilityRule, Refusal['type']>;
 

@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept } from '../policy/refusal.ts';
-import { accepted, aModel, merged, needing, type RouteSketch, refusalOf, theModel } from '../testing/fixtures.ts';
+import {
+  accepted,
+  aModel,
+  aRoute,
+  merged,
+  needing,
+  type RouteSketch,
+  refusalOf,
+  theModel,
+} from '../testing/fixtures.ts';
 import { demandsOf } from './demands.ts';
-import { eligibleRoutes, routesThatHold } from './eligibility.ts';
+import { eligibleRoutes, exclusionOf, routesThatHold } from './eligibility.ts';
 import type { Needs } from './needs.ts';
-import { modelFacts } from './route-facts.ts';
+import { factsOf, modelFacts } from './route-facts.ts';
 
 const judge = (sketches: RouteSketch[], policy: MergedPolicy, needs: Partial<Needs> = {}) => {
   const model = aModel(theModel, sketches);
@@ -178,18 +187,42 @@ describe('capabilities', () => {
   });
 
   it.each([
-    [{ jsonObject: true }, 'JSON output'],
-    [{ reasoningEffort: 'low' }, 'the reasoning effort'],
-  ])('interface 2.2: under `require_parameters` drops routes that lack %j', (needs, name) => {
-    expect(eligible(both, merged({ require_parameters: true }), needs)).toEqual(['able']);
+    [{ wishes: ['response_format'] as const }, '`response_format`'],
+    [{ reasoningEffort: 'low' }, '`reasoning_effort`'],
+  ])('interface 2.2: under `require_parameters` drops routes that lack %j, by a rule of its own', (needs, name) => {
+    const strict = merged({ require_parameters: true });
+    expect(eligible(both, strict, needs)).toEqual(['able']);
     expect(eligible(both, merged(), needs)).toEqual(['plain', 'able']);
-    expect(refusal(both.slice(0, 1), merged({ require_parameters: true }), needs).message).toContain(name);
+    expect(refusal(both.slice(0, 1), strict, needs)).toMatchObject({
+      type: 'no_provider_route',
+      param: 'provider.require_parameters',
+      message: expect.stringContaining(name),
+    });
+    expect(exclusionOf(factsOf(aRoute({ provider: 'plain' })), demandsOf(strict, needing(needs)))).toMatchObject({
+      rule: 'parameters',
+      message: expect.stringContaining(name),
+    });
+  });
+
+  it('says of several routes what each of them lacks', () => {
+    const sketches = [
+      { provider: 'a', supportedParameters: ['stop'] },
+      { provider: 'b', supportedParameters: ['seed'] },
+    ];
+    const { message } = refusal(sketches, merged({ require_parameters: true }), { wishes: ['seed', 'stop'] });
+    expect(message).toMatch(/Lacked by one or another: `seed`, `stop`\.$/);
+  });
+
+  it('drops routes that do not name an effort off the common ladder, whose meaning only they know', () => {
+    const own = [{ provider: 'own', capabilities: { reasoning: { efforts: ['deep'], canDisable: false } } }];
+    expect(eligible([...both, ...own], merged(), { reasoningEffort: 'deep' })).toEqual(['own']);
+    expect(refusal(both, merged(), { reasoningEffort: 'hihg' }).message).toContain('the reasoning effort `hihg`');
   });
 
   it('names a missing switch for reasoning', () => {
     const stuck = [{ provider: 'a', capabilities: { reasoning: { efforts: [], canDisable: false } } }];
     const strict = merged({ require_parameters: true });
-    expect(refusal(stuck, strict, { reasoningDisabled: true }).message).toContain('switching reasoning off');
+    expect(refusal(stuck, strict, { reasoningDisabled: true }).message).toContain('`reasoning.enabled`');
   });
 });
 

@@ -1,13 +1,23 @@
 import type { Price } from '@sotto/money';
 import type { Model, Route } from '../catalog/catalog.ts';
+import { lackedParameters } from '../parameters/route-parameters.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
 import type { Demands } from './demands.ts';
-import { holds, type Needs, offers } from './needs.ts';
+import { holds, isOwnLevel, knowsEffort, type Needs } from './needs.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
 /** The rules in the order in which they are judged, which is the order of their errors (design 6). */
-export const eligibilityRules = ['boundary', 'encryption', 'floor', 'only', 'ignore', 'capability', 'price'] as const;
+export const eligibilityRules = [
+  'boundary',
+  'encryption',
+  'floor',
+  'only',
+  'ignore',
+  'capability',
+  'parameters',
+  'price',
+] as const;
 export type EligibilityRule = (typeof eligibilityRules)[number];
 
 /** What `firstFailing` says of a route that every rule keeps: it comes after the last rule. */
@@ -23,9 +33,9 @@ export function firstFailing(facts: RouteFacts, demands: Demands): number {
   if (facts.strength < demands.floor) return 2;
   if (policy.only !== undefined && !isNamed(policy.only, facts)) return 3;
   if (isNamed(policy.ignore, facts)) return 4;
-  if ((facts.offers & demands.offers) !== demands.offers) return 5;
-  if (policy.requireParameters && !offers(facts.route, needs, true)) return 5;
-  return isWithinPrice(facts.route.price, policy.maxPrice, needs.promptTokens) ? passesAll : 6;
+  if ((facts.offers & demands.offers) !== demands.offers || !knowsEffort(facts.route, needs)) return 5;
+  if (policy.requireParameters && lackedParameters(facts.route, needs).length > 0) return 6;
+  return isWithinPrice(facts.route.price, policy.maxPrice, needs.promptTokens) ? passesAll : 7;
 }
 
 /** Whether one of these entries of a policy names the provider of a route: `matchesProvider`, made quick. */
@@ -88,7 +98,9 @@ const reasons: Readonly<Record<EligibilityRule, (route: Route, demands: Demands)
       : `It is \`${privacyClass}\`; the privacy floor of this request is \`${policy.floor}\`.`,
   only: () => 'It is not named in `provider.only`, or is not the provider that the request is pinned to.',
   ignore: () => 'It is ignored by the request, or disabled in the workspace.',
-  capability: (_, { needs, policy }) => `It does not support all that the request needs: ${needed(needs, policy)}.`,
+  capability: (_, { needs }) => `It does not support all that the request needs: ${needed(needs)}.`,
+  parameters: (route, { needs }) =>
+    `\`require_parameters\` asks for every parameter of the request, and it lacks: ${quoted(lackedParameters(route, needs))}.`,
   price: () => 'It costs more than the price ceiling of the request or of the workspace.',
 };
 
@@ -133,10 +145,14 @@ const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands
       `Every eligible provider of ${id} is ignored by the request or disabled in the workspace.`,
       'provider',
     ),
-  capability: ({ id }, { needs, policy }) =>
+  capability: ({ id }, { needs }) =>
+    refusalOf('no_provider_route', `No eligible provider of ${id} supports what the request needs: ${needed(needs)}.`),
+  parameters: ({ id, routes }, { needs }) =>
     refusalOf(
       'no_provider_route',
-      `No eligible provider of ${id} supports what the request needs: ${needed(needs, policy)}.`,
+      `No eligible provider of ${id} supports every parameter of the request, which \`require_parameters\` asks for. ` +
+        `Lacked by one or another: ${quoted(new Set(routes.flatMap((route) => lackedParameters(route, needs))))}.`,
+      'provider.require_parameters',
     ),
   price: ({ id }) =>
     refusalOf(
@@ -171,14 +187,18 @@ export function routesThatHold<Facts extends RouteFacts>(
   return refuse('context_too_large', `No eligible provider of ${model.id}${tier} holds ${asked}.`);
 }
 
-function needed(needs: Needs, policy: MergedPolicy): string {
+const quoted = (names: Iterable<string>): string =>
+  [...names]
+    .sort()
+    .map((name) => `\`${name}\``)
+    .join(', ');
+
+function needed(needs: Needs): string {
   const names = [
     needs.tools && 'tools',
     needs.vision && 'image input',
     needs.structuredOutput && 'structured output',
-    policy.requireParameters && needs.jsonObject && 'JSON output',
-    policy.requireParameters && needs.reasoningEffort !== undefined && 'the reasoning effort',
-    policy.requireParameters && needs.reasoningDisabled && 'switching reasoning off',
+    isOwnLevel(needs.reasoningEffort) && `the reasoning effort \`${needs.reasoningEffort}\``,
   ].filter((name) => name !== false);
   return names.join(', ');
 }

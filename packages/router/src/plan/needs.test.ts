@@ -1,54 +1,37 @@
 import { describe, expect, it } from 'vitest';
+import { lackedParameters } from '../parameters/route-parameters.ts';
 import { aRoute, needing } from '../testing/fixtures.ts';
-import { holds, noNeeds, offers } from './needs.ts';
+import { holds, knowsEffort, noNeeds } from './needs.ts';
+import { offerBits } from './route-facts.ts';
 
 const route = (capabilities: NonNullable<Parameters<typeof aRoute>[0]['capabilities']>) =>
   aRoute({ provider: 'acme', capabilities });
-const reasoning = { efforts: ['low', 'high'], canDisable: true };
 
 describe('noNeeds', () => {
   it('is met by a route that offers nothing', () => {
-    expect(offers(route({}), noNeeds('text'), true)).toBe(true);
-    expect(offers(route({ reasoning: { efforts: [], canDisable: false } }), noNeeds('text'), true)).toBe(true);
+    expect(offerBits(noNeeds('text'))).toBe(0);
+    expect(knowsEffort(route({}), noNeeds('text'))).toBe(true);
+    expect(lackedParameters(route({}), noNeeds('text'))).toEqual([]);
     expect(holds(aRoute({ provider: 'acme', contextLength: 1, maxOutputTokens: 1 }), noNeeds('text'))).toBe(true);
     expect(noNeeds('image').modelType).toBe('image');
   });
 });
 
-describe('offers', () => {
-  it.each(['tools', 'vision', 'structuredOutput'] as const)(
-    'never does without %s where it is needed',
-    (capability) => {
-      const needs = needing({ [capability]: true });
-      const everythingElse = { tools: true, vision: true, structuredOutput: true, [capability]: false };
-      expect(offers(route(everythingElse), needs, false)).toBe(false);
-      expect(offers(route({ [capability]: true }), needs, false)).toBe(true);
+describe('knowsEffort', () => {
+  const knows = (capabilities: Parameters<typeof route>[0], reasoningEffort: string | undefined) =>
+    knowsEffort(route(capabilities), needing({ reasoningEffort }));
+
+  it.each([undefined, 'low', 'max'])(
+    'takes the effort %s for a wish: every model has a level that is nearest',
+    (effort) => {
+      expect(knows({}, effort)).toBe(true);
     },
   );
 
-  it.each([
-    ['JSON output', { jsonObject: true }, { structuredOutput: true }, {}],
-    ['a reasoning effort', { reasoningEffort: 'high' }, { reasoning }, {}],
-    [
-      'a reasoning effort of that name',
-      { reasoningEffort: 'high' },
-      { reasoning },
-      { reasoning: { ...reasoning, efforts: ['low'] } },
-    ],
-    [
-      'a switch for reasoning',
-      { reasoningDisabled: true },
-      { reasoning },
-      { reasoning: { ...reasoning, canDisable: false } },
-    ],
-  ])('interface 2.2: `require_parameters` requires %s, which is a wish without it', (_, needs, able, unable) => {
-    expect(offers(route(able), needing(needs), true)).toBe(true);
-    expect(offers(route(unable), needing(needs), true)).toBe(false);
-    expect(offers(route(unable), needing(needs), false)).toBe(true);
-  });
-
-  it('needs no switch where there is no reasoning to switch off', () => {
-    expect(offers(route({}), needing({ reasoningDisabled: true }), true)).toBe(true);
+  it('never does without an effort that only some models know', () => {
+    expect(knows({ reasoning: { efforts: ['low', 'deep'], canDisable: true } }, 'deep')).toBe(true);
+    expect(knows({ reasoning: { efforts: ['low', 'high'], canDisable: true } }, 'deep')).toBe(false);
+    expect(knows({}, 'deep')).toBe(false);
   });
 });
 

@@ -1,4 +1,6 @@
 import type { ModelType, Route } from '../catalog/catalog.ts';
+import { isOnLadder } from '../parameters/effort.ts';
+import type { ChatParameter } from '../parameters/parameter-names.ts';
 
 /** What one request body needs of a route. Counts only: nothing of the content itself. */
 export interface Needs {
@@ -7,8 +9,8 @@ export interface Needs {
   readonly vision: boolean;
   /** A JSON schema that the answer must follow. */
   readonly structuredOutput: boolean;
-  /** `json_object`: asked for, but a need only under `require_parameters`. */
-  readonly jsonObject: boolean;
+  /** Parameters that the body uses and could do without: a need only under `require_parameters`. */
+  readonly wishes: readonly ChatParameter[];
   readonly reasoningEffort: string | undefined;
   /** The request switches thinking off. */
   readonly reasoningDisabled: boolean;
@@ -26,7 +28,7 @@ export const noNeeds = (modelType: ModelType): Needs => ({
   tools: false,
   vision: false,
   structuredOutput: false,
-  jsonObject: false,
+  wishes: [],
   reasoningEffort: undefined,
   reasoningDisabled: false,
   promptTokens: 0,
@@ -34,16 +36,12 @@ export const noNeeds = (modelType: ModelType): Needs => ({
   encrypted: false,
 });
 
-/** Whether a route offers what the request cannot do without; with `strictly`, everything that it asks for. */
-export function offers(route: Route, needs: Needs, strictly: boolean): boolean {
-  const { tools, vision, structuredOutput, reasoning } = route.capabilities;
-  if ((needs.tools && !tools) || (needs.vision && !vision) || (needs.structuredOutput && !structuredOutput))
-    return false;
-  if (!strictly) return true;
-  if (needs.jsonObject && !structuredOutput) return false;
-  if (needs.reasoningEffort !== undefined && !reasoning?.efforts.includes(needs.reasoningEffort)) return false;
-  return !(needs.reasoningDisabled && reasoning !== undefined && !reasoning.canDisable);
-}
+/** Whether a route can do something with the effort that is asked for: of the common ladder it has a nearest level. */
+export const knowsEffort = ({ capabilities }: Route, { reasoningEffort }: Needs): boolean =>
+  !isOwnLevel(reasoningEffort) || capabilities.reasoning?.efforts.includes(reasoningEffort) === true;
+
+/** An effort off the common ladder has no nearest level: only a model that names it can mean anything by it. */
+export const isOwnLevel = (effort: string | undefined): effort is string => effort !== undefined && !isOnLadder(effort);
 
 /** Whether prompt and requested output fit the route's context window and output limit. */
 export function holds(route: Route, needs: Needs): boolean {

@@ -152,6 +152,15 @@ describe('weakestReachableClass (interface 2.4)', () => {
     ).toBe('e2ee');
   });
 
+  it('under `require_parameters` counts a route that takes what a stronger one does not', () => {
+    const listed = { ...tee, supportedParameters: ['seed'] };
+    const catalog = oneModel(listed, { ...priv, supportedParameters: ['seed', 'stop'] });
+    expect(weakest(catalog, { provider: { require_parameters: true } })).toBe('private');
+    expect(weakest(catalog, { provider: { require_parameters: true, minimum_privacy: 'tee' } })).toBe('tee');
+    expect(weakest(catalog)).toBe('tee');
+    expect(weakest(oneModel(tee, priv), { provider: { require_parameters: true } })).toBe('tee');
+  });
+
   it('is refused as the plan of a body without needs is', () => {
     expect(refusalOf(decideClass(oneModel(anon), { provider: { minimum_privacy: 'tee' } })).type).toBe(
       'no_provider_route_meets_privacy',
@@ -174,7 +183,7 @@ describe('weakestReachableClass never overstates', () => {
         ...[anyCatalog, anyPreferences, anyRequest, anyBodies(12), fc.array(anyStatus, { minLength: 2, maxLength: 3 })],
         (catalog, preferences, request, bodies, times) => {
           const random = bestOfBand;
-          const minting = { ...bodies[0], ...{ promptTokens: 0, maxOutputTokens: undefined, jsonObject: false } };
+          const minting = { ...bodies[0], ...{ promptTokens: 0, maxOutputTokens: undefined, wishes: [] } };
           const noBody = needing({ ...minting, tools: false, vision: false, structuredOutput: false });
           const [status = contextOf(catalog).status, ...later] = times;
           const promised = weakestReachableClass(request, noBody, { catalog, preferences, status, random });

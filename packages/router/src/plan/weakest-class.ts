@@ -5,12 +5,13 @@ import { accept, type Decision } from '../policy/refusal.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
 import { autoDemands, autoModels } from './choose-model.ts';
 import { type Demands, demandsOf } from './demands.ts';
+import { keptBy } from './eligibility.ts';
 import type { Needs } from './needs.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { weakestByPlanning } from './reach-by-planning.ts';
 import { weakestReachable } from './reachable-route.ts';
-import { strengthOf } from './route-facts.ts';
+import { modelFacts, strengthOf } from './route-facts.ts';
 
 /**
  * The weakest class that any body sent under this policy could reach: what a ticket promises (interface 2.4).
@@ -27,6 +28,7 @@ export function weakestReachableClass(
   if (!plain.ok) return plain;
   let weakest = weakestOf(plain.value.routes);
   const names = [...new Set([request.model, ...(request.models ?? [])])];
+  weakest = weakestUnderLists(names, request, { needs, context, weakest });
   const isAuto = (name: string): boolean => parseModelReference(name).id === autoModelId;
   if (names.length > 1 && !names.some(isAuto)) return accept(weakestByPlanning(request, needs, context, weakest));
   // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others.
@@ -39,6 +41,27 @@ export function weakestReachableClass(
     }
   }
   return accept(weakest);
+}
+
+/**
+ * Under `require_parameters` a body can rule out every route but one, where the catalog's lists of parameters tell them
+ * apart: then each route counts that may serve at all. Which bodies there are is not worth enumerating.
+ */
+function weakestUnderLists(
+  names: readonly string[],
+  request: RoutingRequest,
+  { needs, context, weakest }: { needs: Needs; context: PlanningContext; weakest: PrivacyClass },
+): PrivacyClass {
+  const scopes = names.map((name) => scopeOf(name, request, needs, context));
+  if (!scopes.some(({ demands }) => demands.policy.requireParameters)) return weakest;
+  const tellsApart = ({ supportedParameters, exclusiveParameters }: Route): boolean =>
+    supportedParameters !== undefined || exclusiveParameters.length > 0;
+  if (!scopes.some(({ models }) => models.some(({ routes }) => routes.some(tellsApart)))) return weakest;
+  const able = scopes.flatMap(({ models, demands }) =>
+    models.flatMap((model) => keptBy(demands, modelFacts(model)).map(({ route }) => route)),
+  );
+  const found = weakestOf(able);
+  return comparePrivacy(found, weakest) < 0 ? found : weakest;
 }
 
 /** Where one name of a request may lead, each model by itself. */

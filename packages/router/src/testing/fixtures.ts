@@ -31,6 +31,9 @@ export interface RouteSketch {
   readonly capabilities?: Partial<RouteCapabilities> | undefined;
   readonly contextLength?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
+  readonly supportedParameters?: readonly string[] | undefined;
+  readonly parameterRanges?: Route['parameterRanges'] | undefined;
+  readonly exclusiveParameters?: Route['exclusiveParameters'] | undefined;
   /** Position in the registry; absent: in the model's list. */
   readonly rank?: number | undefined;
 }
@@ -52,6 +55,9 @@ export function aRoute(sketch: RouteSketch, modelId = theModel, position = 0): R
     capabilities: { tools: false, vision: false, structuredOutput: false, ...sketch.capabilities },
     contextLength: sketch.contextLength,
     maxOutputTokens: sketch.maxOutputTokens,
+    supportedParameters: sketch.supportedParameters === undefined ? undefined : new Set(sketch.supportedParameters),
+    parameterRanges: sketch.parameterRanges ?? {},
+    exclusiveParameters: sketch.exclusiveParameters ?? [],
     rank: sketch.rank ?? position,
   };
 }
@@ -204,6 +210,8 @@ const anySketch = fc.record({
   capabilities: anyCapabilities,
   contextLength: fc.constantFrom(undefined, 1000, 2000, 4000),
   maxOutputTokens: fc.constantFrom(undefined, 100, 500, 1500),
+  supportedParameters: fc.option(fc.subarray(['seed', 'stop']), { nil: undefined }),
+  exclusiveParameters: fc.constantFrom(undefined, [['tools', 'seed']] as const),
 });
 
 export const anyRoute: fc.Arbitrary<Route> = anySketch.map((sketch) => aRoute({ provider: 'acme', ...sketch }));
@@ -301,7 +309,7 @@ export const anyBodies = (count: number): fc.Arbitrary<Needs[]> =>
           tools: fc.boolean(),
           vision: fc.boolean(),
           structuredOutput: fc.boolean(),
-          jsonObject: fc.boolean(),
+          wishes: fc.subarray(['response_format', 'seed', 'stop'] as const),
           promptTokens: fc.constantFrom(0, 400, 501, 950, 1501, 3900),
           maxOutputTokens: fc.constantFrom(undefined, 1, 101, 501, 1501),
         }),

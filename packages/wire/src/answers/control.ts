@@ -30,7 +30,15 @@ export const pricingAnswerSchema = z.strictObject({
   image: usd.optional(),
   input_characters: usd.optional(),
   tiers: z
-    .array(z.strictObject({ above_prompt_tokens: z.int(), input: usd.optional(), output: usd.optional() }))
+    .array(
+      z.strictObject({
+        above_prompt_tokens: z.int(),
+        input: usd.optional(),
+        output: usd.optional(),
+        cached_input: usd.optional(),
+        cache_write: usd.optional(),
+      }),
+    )
     .optional(),
 });
 export type PricingAnswer = z.infer<typeof pricingAnswerSchema>;
@@ -49,6 +57,8 @@ export const routeAnswerSchema = z.strictObject({
   capabilities: capabilitiesOfRouteSchema,
   context_length: z.int().nullable(),
   max_output_tokens: z.int().nullable(),
+  /** Where the catalog knows them; what it does not list is not sent to the provider. */
+  supported_parameters: z.array(z.string()).optional(),
 });
 export type RouteAnswer = z.infer<typeof routeAnswerSchema>;
 

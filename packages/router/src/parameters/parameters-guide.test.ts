@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { chatRequestSchema, type ProviderPolicyObject } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { outputCeiling } from '../plan/attempt-limits.ts';
+import { measureChat, requestedOutputTokens } from '../plan/chat-needs.ts';
+import { planRequest } from '../plan/plan-request.ts';
+import { aRoute, contextOf, oneModel, type RouteSketch, theModel } from '../testing/fixtures.ts';
+import { fitToRoute } from './fit-to-route.ts';
+import { chatParameters } from './parameter-names.ts';
+import { reasoningOn } from './route-parameters.ts';
+
+/** The guide's table is the specification: each of its rows is done here as it says. */
+const guide = readFileSync(new URL('../../../../docs/guides/parameters.md', import.meta.url), 'utf8');
+const rows = guide
+  .slice(guide.indexOf('| the route |'))
+  .split('\n')
+  .slice(2)
+  .filter((line) => line.startsWith('|'))
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+const fromCode = (cell: string): object => JSON.parse(cell.replace(/^`|`$/g, ''));
+
+const whole = {
+  tools: true,
+  vision: true,
+  structuredOutput: true,
+  reasoning: { efforts: ['low', 'high'], canDisable: true },
+};
+
+/** The route that the first column describes. */
+function sketchOf(cell: string): RouteSketch {
+  const names = quoted(cell);
+  const base = { provider: 'acme', capabilities: whole };
+  if (cell.startsWith('lacks')) {
+    const [lacked = ''] = names;
+    return {
+      ...base,
+      capabilities: {
+        ...whole,
+        tools: lacked !== 'tools',
+        structuredOutput: lacked !== 'structured_outputs',
+      },
+      supportedParameters: chatParameters.filter((name) => name !== lacked),
+    };
+  }
+  if (cell.startsWith('takes `temperature` up to 1')) return { ...base, parameterRanges: { temperature: { max: 1 } } };
+  if (cell.startsWith('takes one of')) {
+    return {
+      ...base,
+      exclusiveParameters: [chatParameters.filter((name) => names.includes(name)).sort(inOrderOf(names))],
+    };
+  }
+  if (cell.startsWith('thinks at')) {
+    return {
+      ...base,
+      capabilities: { ...whole, reasoning: { efforts: names, canDisable: cell.includes('not at all') } },
+    };
+  }
+  if (cell === 'does not think') return { ...base, capabilities: { tools: true, structuredOutput: true } };
+  if (cell.startsWith('writes at most 100')) return { ...base, maxOutputTokens: 100 };
+  throw new Error(`no such route: ${cell}`);
+}
+
+const inOrderOf = (names: readonly string[]) => (a: string, b: string) => names.indexOf(a) - names.indexOf(b);
+
+/** What becomes of a body on a route, in the words of the table. */
+function outcomeOf(body: object, sketch: RouteSketch, provider?: ProviderPolicyObject): object | string {
+  const chat = chatRequestSchema.parse({ model: theModel, messages: [{ role: 'user', content: 'hi' }], ...body });
+  const ceiling = requestedOutputTokens(chat);
+  if (ceiling === 'conflict') throw new Error('two ceilings');
+  const { needs, size } = measureChat(chat, ceiling);
+  const plan = planRequest({ model: theModel, provider }, needs, contextOf(oneModel(sketch)));
+  if (!plan.ok) return 'passed over';
+  const route = aRoute(sketch);
+  const {
+    model: _,
+    messages: __,
+    reasoning: ___,
+    reasoning_effort: ____,
+    max_tokens: _____,
+    ...rest
+  } = fitToRoute(chat, needs, route);
+  const reasoning = reasoningOn(route, needs);
+  if (reasoning === 'off') return 'switched off';
+  const limited = ceiling !== undefined || route.maxOutputTokens !== undefined;
+  const upstream = {
+    ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
+    ...(reasoning === undefined ? {} : { reasoning_effort: reasoning.effort }),
+    ...(limited ? { max_tokens: outputCeiling(route, size) } : {}),
+  };
+  return Object.keys(upstream).length === 0 ? 'dropped' : upstream;
+}
+
+describe('docs/guides/parameters.md', () => {
+  it('says what becomes of every parameter', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(29);
+    const told = new Set(rows.flatMap(([, body = '']) => Object.keys(fromCode(body))));
+    const fields = chatParameters.map((name) => (name === 'structured_outputs' ? 'response_format' : name));
+    expect(fields.filter((name) => !told.has(name))).toEqual([]);
+  });
+
+  it.each(rows)('%s, %s: %s; strictly: %s', (route = '', body = '', usual = '', strict = '') => {
+    const expected = (cell: string) => (cell.startsWith('`') ? fromCode(cell) : cell);
+    expect(outcomeOf(fromCode(body), sketchOf(route))).toEqual(expected(usual));
+    expect(outcomeOf(fromCode(body), sketchOf(route), { require_parameters: true })).toEqual(expected(strict));
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { aRoute, needing, type RouteSketch } from '../testing/fixtures.ts';
+import { chatParameters } from './parameter-names.ts';
+import { crowdedOut, lackedParameters, reasoningOn, takes } from './route-parameters.ts';
+
+const route = (sketch: Partial<RouteSketch>) => aRoute({ provider: 'acme', ...sketch });
+const able = {
+  tools: true,
+  vision: true,
+  structuredOutput: true,
+  reasoning: { efforts: ['low', 'high'], canDisable: true },
+};
+
+describe('takes', () => {
+  it('takes everything where the catalog has no list and the capabilities are there', () => {
+    expect(chatParameters.filter((name) => !takes(route({ capabilities: able }), name))).toEqual([]);
+  });
+
+  it('takes nothing that needs a capability which is not there, whatever the list says', () => {
+    const listed = route({ supportedParameters: chatParameters });
+    expect(chatParameters.filter((name) => !takes(listed, name))).toEqual([
+      ...['structured_outputs', 'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning_effort'],
+    ]);
+  });
+
+  it('takes of the rest what the list has', () => {
+    const listed = route({ capabilities: able, supportedParameters: ['temperature', 'tools', 'tool_choice'] });
+    expect(chatParameters.filter((name) => takes(listed, name))).toEqual([
+      ...['temperature', 'structured_outputs', 'tools', 'tool_choice', 'reasoning_effort'],
+    ]);
+  });
+});
+
+describe('crowdedOut', () => {
+  const lists = [
+    ['temperature', 'top_p', 'seed'],
+    ['top_p', 'stop'],
+  ] as const;
+  const crowded = (...wishes: (typeof chatParameters)[number][]) => [
+    ...crowdedOut(route({ exclusiveParameters: lists }), needing({ wishes })),
+  ];
+
+  it('keeps the first of a list that the request uses', () => {
+    expect(crowded('top_p')).toEqual([]);
+    expect(crowded('top_p', 'temperature')).toEqual(['top_p']);
+    expect(crowded('seed', 'temperature', 'top_p')).toEqual(['top_p', 'seed']);
+  });
+
+  it('lets what was crowded out crowd out nothing', () => {
+    expect(crowded('temperature', 'top_p', 'stop')).toEqual(['top_p']);
+    expect(crowded('top_p', 'stop')).toEqual(['stop']);
+  });
+});
+
+describe('lackedParameters (interface 2.2, `require_parameters`)', () => {
+  const lacked = (sketch: Partial<RouteSketch>, needs: Parameters<typeof needing>[0]) =>
+    lackedParameters(route(sketch), needing(needs));
+
+  it('is nothing for a request that uses nothing', () => {
+    expect(lacked({ supportedParameters: [] }, {})).toEqual([]);
+  });
+
+  it('is what the list does not have', () => {
+    expect(lacked({ supportedParameters: ['seed'] }, { wishes: ['seed', 'stop', 'temperature'] })).toEqual([
+      'stop',
+      'temperature',
+    ]);
+    expect(lacked({}, { wishes: ['seed', 'stop'] })).toEqual([]);
+  });
+
+  it('is JSON output on a route without a list that does not follow schemas either', () => {
+    expect(lacked({}, { wishes: ['response_format'] })).toEqual(['response_format']);
+    expect(lacked({ capabilities: able }, { wishes: ['response_format'] })).toEqual([]);
+    expect(lacked({ supportedParameters: ['response_format'] }, { wishes: ['response_format'] })).toEqual([]);
+    expect(lacked({ supportedParameters: [], capabilities: able }, { wishes: ['response_format'] })).toEqual([
+      'response_format',
+    ]);
+  });
+
+  it('is an effort that the route would only come near to', () => {
+    expect(lacked({ capabilities: able }, { reasoningEffort: 'high' })).toEqual([]);
+    expect(lacked({ capabilities: able }, { reasoningEffort: 'medium' })).toEqual(['reasoning_effort']);
+    expect(lacked({}, { reasoningEffort: 'high' })).toEqual(['reasoning_effort']);
+  });
+
+  it('is the switch for reasoning where it cannot be done without, and not where there is none', () => {
+    const stuck = { capabilities: { reasoning: { efforts: ['low'], canDisable: false } } };
+    expect(lacked(stuck, { reasoningDisabled: true })).toEqual(['reasoning.enabled']);
+    expect(lacked({ capabilities: able }, { reasoningDisabled: true })).toEqual([]);
+    expect(lacked({}, { reasoningDisabled: true })).toEqual([]);
+  });
+
+  it('is a parameter that another one crowds out', () => {
+    const sketch = { capabilities: able, exclusiveParameters: [['tools', 'reasoning_effort']] as const };
+    expect(lacked(sketch, { tools: true, reasoningEffort: 'low' })).toEqual(['reasoning_effort']);
+    expect(lacked(sketch, { reasoningEffort: 'low' })).toEqual([]);
+  });
+});
+
+describe('reasoningOn', () => {
+  const on = (reasoning: { efforts: string[]; canDisable: boolean } | undefined, needs: object, more: object = {}) =>
+    reasoningOn(
+      route({ capabilities: reasoning === undefined ? { tools: true } : { tools: true, reasoning }, ...more }),
+      needing(needs),
+    );
+  const usual = { efforts: ['low', 'medium', 'high'], canDisable: true };
+
+  it.each([
+    ['nothing asked for', usual, {}, undefined],
+    ['an effort that is offered', usual, { reasoningEffort: 'high' }, { effort: 'high' }],
+    ['an effort beyond those offered', usual, { reasoningEffort: 'max' }, { effort: 'high' }],
+    ['no reasoning at all', undefined, { reasoningEffort: 'high', reasoningDisabled: true }, undefined],
+    ['reasoning without levels', { efforts: [], canDisable: false }, { reasoningEffort: 'high' }, undefined],
+    ['switched off where it can be', usual, { reasoningDisabled: true }, 'off'],
+    ['switched off beside an effort', usual, { reasoningDisabled: true, reasoningEffort: 'high' }, 'off'],
+    [
+      'switched off where it cannot be',
+      { efforts: ['minimal', 'high'], canDisable: false },
+      { reasoningDisabled: true },
+      { effort: 'minimal' },
+    ],
+  ])('%s', (_, reasoning, needs, expected) => {
+    expect(on(reasoning, needs)).toEqual(expected);
+  });
+
+  it('asks a route to think as it likes where that is all the request says', () => {
+    const thinker = route({ capabilities: { reasoning: usual } });
+    expect(reasoningOn(thinker, needing(), true)).toEqual({ effort: undefined });
+    expect(reasoningOn(thinker, needing({ reasoningEffort: 'low' }), true)).toEqual({ effort: 'low' });
+    expect(reasoningOn(route({}), needing(), true)).toBeUndefined();
+  });
+
+  it('gives way to tools where the provider takes only one of them, but can still be off', () => {
+    const exclusive = { exclusiveParameters: [['tools', 'reasoning_effort']] };
+    expect(on(usual, { tools: true, reasoningEffort: 'high' }, exclusive)).toBeUndefined();
+    expect(on(usual, { tools: true, reasoningDisabled: true }, exclusive)).toBe('off');
+  });
+});

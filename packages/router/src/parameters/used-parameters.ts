@@ -1,0 +1,32 @@
+import type { ChatRequest } from '@sotto/wire';
+import type { Needs } from '../plan/needs.ts';
+import type { ChatParameter } from './parameter-names.ts';
+
+/**
+ * The parameters of a body that it can do without: tools, schemas and the reasoning selection are needs of their own.
+ * Tools that may not be called (`tool_choice: none`) are not used, nor is what is said of them.
+ */
+export function wishesOf(request: ChatRequest): readonly ChatParameter[] {
+  const usesTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none';
+  const wishes: Readonly<Partial<Record<ChatParameter, boolean>>> = {
+    temperature: request.temperature != null,
+    top_p: request.top_p != null,
+    stop: request.stop != null,
+    seed: request.seed != null,
+    frequency_penalty: request.frequency_penalty != null,
+    presence_penalty: request.presence_penalty != null,
+    response_format: request.response_format?.type === 'json_object',
+    tool_choice: usesTools && request.tool_choice != null,
+    parallel_tool_calls: usesTools && request.parallel_tool_calls != null,
+  };
+  return (Object.keys(wishes) as ChatParameter[]).filter((name) => wishes[name]);
+}
+
+/** Every parameter that a request uses, needs and wishes alike. */
+export function usedParameters(needs: Needs): readonly ChatParameter[] {
+  const used = [...needs.wishes];
+  if (needs.tools) used.push('tools');
+  if (needs.structuredOutput) used.push('structured_outputs');
+  if (needs.reasoningEffort !== undefined && !needs.reasoningDisabled) used.push('reasoning_effort');
+  return used;
+}
