@@ -1,7 +1,6 @@
 import type { Price } from '@sotto/money';
 import type { Model, Route } from '../catalog/catalog.ts';
 import { lackedParameters } from '../parameters/route-parameters.ts';
-import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
 import type { Demands } from './demands.ts';
 import { holds, isOwnLevel, knowsEffort, type Needs } from './needs.ts';
