@@ -4,7 +4,7 @@
  * Returns undefined for text that is no number of at least 0, or longer than any price.
  */
 export function shiftDecimal(text: string, places: number): string | undefined {
-  const parts = /^\+?(\d{0,30})(?:\.(\d{0,60}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text.trim());
+  const parts = /^\+?(\d{0,60})(?:\.(\d{0,60}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text.trim());
   if (parts === null) return undefined;
   const [, whole = '', fraction = '', exponent = '0'] = parts;
   if (whole === '' && fraction === '') return undefined;
