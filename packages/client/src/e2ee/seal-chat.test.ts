@@ -7,7 +7,7 @@ import { type HeardMessage, standInEnclave, standInKinds, standInModel } from '.
 
 const question = { role: 'user', content: 'Grüße, 世界 👋' };
 
-describe.each(standInKinds)('chat with %s', (kind) => {
+describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
   it('is answered whole, under the name that the caller used', async () => {
     const shown = await openWhole(await exchange(standInEnclave(kind), { model: 'acme/small', messages: [question] }));
     expect(shown.model).toBe('acme/small');

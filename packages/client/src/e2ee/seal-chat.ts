@@ -52,6 +52,7 @@ async function sealWith(key: AttestedKey, rest: Rest): Promise<Sealing> {
     case 'chutes':
       return (await import('./chutes/chutes-family.ts')).chutesFamily.seal({ key, ...rest });
     default:
-      throw new ClientError('e2ee_key_invalid', key satisfies never);
+      key satisfies never;
+      throw new ClientError('e2ee_key_invalid');
   }
 }

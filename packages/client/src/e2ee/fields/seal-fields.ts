@@ -61,15 +61,11 @@ export async function sealFields(
 }
 
 /**
- * The enclaves turn a plaintext that is a JSON list into content parts. Text that happens to be one is therefore sent as
- * the one part that says it.
+ * The enclaves turn a plaintext that their JSON parser takes for a list into content parts. Text that may look like one
+ * to any of them is therefore sent as the one part that says it.
  */
 function asText(content: string): string {
-  if (!content.trimStart().startsWith('[')) return content;
-  try {
-    JSON.parse(content);
-  } catch {
-    return content;
-  }
-  return JSON.stringify([{ type: 'text', text: content }]);
+  const outline = content.trim();
+  const mayBeList = outline.startsWith('[') && outline.endsWith(']');
+  return mayBeList ? JSON.stringify([{ type: 'text', text: content }]) : content;
 }

@@ -13,25 +13,39 @@ export function frame(ciphertext: Uint8Array): Bytes {
 
 /** Cuts a body in any split into the ciphertexts of its frames; empty ones say nothing and are skipped. */
 export class FrameReader {
-  #rest: Bytes = new Uint8Array(0);
+  /** What has come of the frame under way. Joined once it is whole: a long one may come in very many pieces. */
+  #parts: Uint8Array[] = [];
+  #length = 0;
+  /** How long the parts must be before there is more to tell. */
+  #wanted = 4;
 
   /** Throws `e2ee_reply_too_large` where a frame announces more than is taken in. */
   push(bytes: Uint8Array): Bytes[] {
-    let rest = concat(this.#rest, bytes);
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
     const frames: Bytes[] = [];
-    while (rest.length >= 4) {
-      const length = new DataView(rest.buffer, rest.byteOffset).getUint32(0);
+    while (this.#length >= this.#wanted) {
+      const whole = concat(...this.#parts);
+      const length = new DataView(whole.buffer).getUint32(0);
       if (length > maxFrameBytes) throw new ClientError('e2ee_reply_too_large');
-      if (rest.length < 4 + length) break;
-      if (length > 0) frames.push(rest.slice(4, 4 + length));
-      rest = rest.subarray(4 + length);
+      if (whole.length >= 4 + length) {
+        if (length > 0) frames.push(whole.slice(4, 4 + length));
+        this.#keep(whole.subarray(4 + length), 4);
+      } else {
+        this.#keep(whole, 4 + length);
+      }
     }
-    this.#rest = rest;
     return frames;
   }
 
   /** Throws `e2ee_reply_truncated` where the body ended within a frame. */
   end(): void {
-    if (this.#rest.length > 0) throw new ClientError('e2ee_reply_truncated');
+    if (this.#length > 0) throw new ClientError('e2ee_reply_truncated');
+  }
+
+  #keep(rest: Uint8Array, wanted: number): void {
+    this.#parts = [rest];
+    this.#length = rest.length;
+    this.#wanted = wanted;
   }
 }
