@@ -236,6 +236,25 @@ describe.each(wholeFieldKinds)('a whole reply of %s', (kind) => {
   });
 });
 
+describe.each(wholeFieldKinds)('a whole reply of %s that is cut short', (kind) => {
+  const cut: Record<string, [(completion: { choices: Json[] }) => string, string]> = {
+    'within its JSON': [(completion) => JSON.stringify(completion).slice(0, -1), 'e2ee_reply_malformed'],
+    'to no answer at all': [() => JSON.stringify({ id: 'x', choices: [] }), 'e2ee_reply_truncated'],
+    'before the model finished': [
+      ({ choices: [choice] }) =>
+        JSON.stringify({ id: 'x', choices: [{ ...choice, message: {}, finish_reason: null }] }),
+      'e2ee_reply_truncated',
+    ],
+  };
+
+  it.each(Object.entries(cut))('%s is an error', async (_, [change, code]) => {
+    const exchanged = await ask(kind, false);
+    const completion = JSON.parse(Buffer.concat(exchanged.answer.pieces).toString()) as { choices: Json[] };
+    const answer = { ...exchanged.answer, pieces: [Buffer.from(change(completion))] };
+    await expect(openWhole({ ...exchanged, answer })).rejects.toMatchObject({ code });
+  });
+});
+
 describe('fields whose place is authenticated', () => {
   const bound = standInKinds.filter((kind) => kind.startsWith('phala'));
 

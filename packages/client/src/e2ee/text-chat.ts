@@ -12,7 +12,7 @@ export interface TextChat {
   readonly messages: readonly TextMessage[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Sampling settings and the output ceiling, each a number, a boolean or one of a few known words. */
+  /** Sampling settings and the output ceiling, each a number or one of a few known words. */
   readonly settings: Readonly<Record<string, number | string>>;
 }
 

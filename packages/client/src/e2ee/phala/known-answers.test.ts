@@ -73,7 +73,11 @@ describe("the gateway's own vectors", () => {
       random: (length) => new Uint8Array(length).fill(3),
       aad: String(responseAad),
     });
-    const reply = { id: 'chatcmpl-123', model: 'other-name', choices: [{ index: 0, message: { content } }] };
+    const reply = {
+      id: 'chatcmpl-123',
+      model: 'other-name',
+      choices: [{ index: 0, message: { content }, finish_reason: 'stop' }],
+    };
     const headers = new Headers({ 'x-e2ee-applied': 'true', 'x-e2ee-version': '2' });
     const opened = await sealed.openWhole(headers, Buffer.from(JSON.stringify(reply)));
     expect(JSON.parse(opened)).toMatchObject({ id: 'chatcmpl-123', choices: [{ message: { content: text } }] });

@@ -41,7 +41,10 @@ export class ChatReply implements ReplyOpener {
       return JSON.stringify(joinChunks(chunks));
     }
     const json = fromUtf8(await unwrapWhole(body), 'e2ee_reply_malformed');
-    return JSON.stringify(await openCompletion(parse(json), 'message', reading));
+    const completion = await openCompletion(parse(json), 'message', reading);
+    const [choice] = completion.choices;
+    if (choice === undefined || choice.finish_reason === null) throw new ClientError('e2ee_reply_truncated');
+    return JSON.stringify(completion);
   }
 
   async push(bytes: Bytes): Promise<string> {
