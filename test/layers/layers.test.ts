@@ -15,6 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/router': ['wire', 'money'],
   'packages/state': ['wire', 'money', 'router'],
   'packages/providers': ['wire', 'money', 'router'],
+  'packages/client': ['wire'],
   'apps/confidential': ['wire', 'settings', 'http', 'money', 'router', 'state', 'providers'],
   'apps/control': ['wire', 'settings', 'http', 'money', 'router', 'state'],
   'apps/embedded': ['settings', 'state', 'control', 'confidential'],
@@ -101,6 +102,30 @@ describe('the layers', () => {
   });
 });
 
+describe('what browsers run', () => {
+  const shared = files.filter(
+    ({ path }) => path.startsWith('packages/client/src/e2ee/') && !path.startsWith('packages/client/src/e2ee/testing/'),
+  );
+
+  it('was really scanned', () => {
+    expect(shared.length).toBeGreaterThan(20);
+  });
+
+  it('needs nothing of Node', () => {
+    for (const { path, text, imports } of shared) {
+      expect(
+        imports.filter((name) => name.startsWith('node:')),
+        path,
+      ).toEqual([]);
+      expect(
+        imports.filter((name) => name.includes('/testing/')),
+        path,
+      ).toEqual([]);
+      expect(text, path).not.toMatch(/\b(Buffer|process|require)[.(]/);
+    }
+  });
+});
+
 describe('dependencies tell', () => {
   const resolves = (part: string, name: string): boolean => {
     try {
@@ -115,7 +140,15 @@ describe('dependencies tell', () => {
   it('the broker cannot reach accounts or billing', () => {
     expect(resolves('apps/confidential', 'fastify')).toBe(true);
     expect(resolves('apps/control', 'pg')).toBe(true);
-    for (const name of ['pg', 'drizzle-orm', 'better-auth', 'stripe', '@sotto/control', '@sotto/embedded']) {
+    for (const name of [
+      'pg',
+      'drizzle-orm',
+      'better-auth',
+      'stripe',
+      '@sotto/control',
+      '@sotto/embedded',
+      '@sotto/client',
+    ]) {
       expect(resolves('apps/confidential', name), name).toBe(false);
     }
   });

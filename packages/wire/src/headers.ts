@@ -1,6 +1,9 @@
 /** Names of the service's own headers (interface 4.7, design 6), lower case as HTTP/2 and Node have them. */
 export const headerNames = {
   ticket: 'x-router-ticket',
+  /** Of a request sealed for an enclave: the provider family it is sealed for, and the canonical model id. */
+  e2eeFamily: 'x-router-e2ee-family',
+  e2eeModel: 'x-router-e2ee-model',
   selectedModel: 'x-router-selected-model',
   routing: 'x-router-routing',
   provider: 'x-router-provider',

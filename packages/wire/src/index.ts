@@ -59,6 +59,17 @@ export {
 } from './answers/routing.ts';
 export { type UsageAnswer, usageAnswerSchema } from './answers/usage.ts';
 export {
+  type E2eeFamilyName,
+  e2eeFamilies,
+  type RelayHeaders,
+  type RelayRule,
+  type RelayVariant,
+  relayHeaders,
+  relayRules,
+} from './e2ee/relay-rules.ts';
+export { type SealedChat, sealedChatSchema } from './e2ee/sealed-chat.ts';
+export { FrameMeter, sealedAnswerBytes, sealedContentBytes } from './e2ee/sealed-length.ts';
+export {
   type ErrorDetails,
   type ErrorEnvelope,
   type ErrorRow,

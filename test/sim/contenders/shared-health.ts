@@ -1,9 +1,9 @@
 import {
-  countAttempt,
   failoverTable,
   isPenalized,
   type Measurements,
-  measurementsOf,
+  MeasurementTallies,
+  MeasurementWindow,
   type Penalty,
   penaltyKey,
   type RouteStatus,
@@ -17,17 +17,15 @@ const penaltyDelayMs = 500;
 /** How often brokers share what they counted. Real ones do so every few seconds: this is the harder case. */
 const exchangeMs = 120_000;
 const hourMs = 3_600_000;
+const batchRecords = 1000;
 
 /** What brokers know of routes, kept by the router's own rules and shared as late as between real brokers. */
 export class SharedHealth {
   readonly #later: (at: number, happen: () => void) => void;
   readonly #penalties: Map<string, Penalty>[] = Array.from({ length: brokers }, () => new Map());
   readonly #shared = new Map<string, Penalty>();
-  #unshared = new Map<string, number>();
-  /** Counts of the hours that are over, added up: a day is the whole window, so that none of them gets too old. */
-  readonly #past = new Map<string, number>();
-  #current = new Map<string, number>();
-  #hour = 0;
+  readonly #tallies = new MeasurementTallies(() => 'all brokers');
+  readonly #window = new MeasurementWindow(0);
   #measurements: Measurements = new Map();
   #exchanging = false;
 
@@ -43,7 +41,8 @@ export class SharedHealth {
   /** Counts and punishes as the broker's request path does. */
   learn({ route, broker, startedAt, finishedAt, failure, complete, ttftMs, tokensPerSecond }: FinishedAttempt): void {
     if (failure === undefined || failoverTable[failure].penalizes !== 'none') {
-      countAttempt(this.#unshared, { routeId: route.id, success: complete, ttftMs, tokensPerSecond });
+      const hour = Math.floor(finishedAt / hourMs);
+      this.#tallies.count(hour, route.id, { success: complete, ttftMs, tokensPerSecond });
       this.#exchangeLater(finishedAt);
     }
     const key = failure === undefined ? undefined : penaltyKey(failure, route);
@@ -66,18 +65,10 @@ export class SharedHealth {
 
   #exchange(now: number): void {
     this.#exchanging = false;
-    const hour = Math.floor(now / hourMs);
-    if (hour !== this.#hour) {
-      addTo(this.#past, this.#current);
-      this.#current = new Map();
-      this.#hour = hour;
+    this.#window.advance(Math.floor(now / hourMs));
+    for (let batch = this.#tallies.take(batchRecords); batch; batch = this.#tallies.take(batchRecords)) {
+      for (const [routeId, record] of batch.records) this.#window.put(batch.hour, batch.source, routeId, record);
     }
-    addTo(this.#current, this.#unshared);
-    this.#unshared = new Map();
-    this.#measurements = measurementsOf([this.#current, this.#past]);
+    this.#measurements = this.#window.measurements();
   }
-}
-
-function addTo(sum: Map<string, number>, counts: ReadonlyMap<string, number>): void {
-  for (const [field, count] of counts) sum.set(field, (sum.get(field) ?? 0) + count);
 }

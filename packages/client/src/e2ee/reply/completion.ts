@@ -1,0 +1,157 @@
+import { ClientError } from '../../errors.ts';
+
+/** Where in a reply a protected string stands: what families authenticate beside it. */
+export interface FieldPlace {
+  readonly holder: 'message' | 'delta';
+  readonly field: 'content' | 'reasoning' | 'reasoning_content' | 'refusal';
+  readonly choice: number;
+  /** `id` and `model` of the reply as they came; empty where they are no strings. */
+  readonly id: string;
+  readonly model: string;
+}
+
+/** How replies of one request are read. */
+export interface ReplyReading {
+  /** The model name to show: the caller's. */
+  readonly model: string;
+  readonly includeUsage: boolean;
+  /** Gives the text of a protected string. Never called with an empty one, which protects nothing. */
+  openField(value: string, place: FieldPlace): Promise<string>;
+  /** Whether what surrounds the protected strings is authenticated too, because the whole body was encrypted. */
+  readonly isAuthentic: boolean;
+}
+
+interface Choice {
+  readonly index: 0;
+  readonly finish_reason: string | null;
+  readonly message?: Readonly<Record<string, string | null>>;
+  readonly delta?: Readonly<Record<string, string | null>>;
+}
+
+/** A completion, or one chunk of a stream, in clear and in our shape. */
+export interface OpenCompletion {
+  readonly id: string;
+  readonly object: 'chat.completion' | 'chat.completion.chunk';
+  readonly created: number;
+  readonly model: string;
+  readonly choices: readonly Choice[];
+  readonly usage?: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const protectedFields = ['content', 'reasoning', 'reasoning_content', 'refusal'] as const;
+const finishReasons: readonly unknown[] = ['stop', 'length', 'content_filter'];
+
+/**
+ * Opens one completion or chunk. What is shown is rebuilt from what was opened and from a few fields of fixed form;
+ * nothing else of the wire gets through. Fails closed: content in clear, of whatever name, is an error.
+ */
+export async function openCompletion(
+  value: unknown,
+  holder: FieldPlace['holder'],
+  reading: ReplyReading,
+): Promise<OpenCompletion> {
+  const fields = asFields(value);
+  if (fields.error !== undefined && fields.error !== null) throw new ClientError('e2ee_provider_failed');
+  const { choices } = fields;
+  // One choice was asked for; the chunk that carries the usage has none.
+  if (!Array.isArray(choices) || choices.length > 1) throw malformed();
+  const id = typeof fields.id === 'string' ? fields.id : '';
+  const model = typeof fields.model === 'string' ? fields.model : '';
+  const usage = reading.includeUsage ? readUsage(fields.usage) : undefined;
+  const [choice] = choices as readonly unknown[];
+  return {
+    // Receipts are asked for by this id; another form than ids have may carry anything.
+    id: /^[\w.:-]{0,128}$/.test(id) ? id : '',
+    object: holder === 'delta' ? 'chat.completion.chunk' : 'chat.completion',
+    created: Number.isSafeInteger(fields.created) ? (fields.created as number) : 0,
+    model: reading.model,
+    choices: choice === undefined ? [] : [await openChoice(asFields(choice), { holder, id, model }, reading)],
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+async function openChoice(
+  choice: Fields,
+  context: Pick<FieldPlace, 'holder' | 'id' | 'model'>,
+  reading: ReplyReading,
+): Promise<Choice> {
+  const { index = 0, finish_reason: finish = null, logprobs } = choice;
+  if (index !== 0 || !(finish === null || finishReasons.includes(finish))) throw malformed();
+  // They spell the answer out, and were not asked for.
+  if (!isEmpty(logprobs) && !reading.isAuthentic) throw notEncrypted();
+  const { text } = choice;
+  if (!isEmpty(text) && !reading.isAuthentic) throw notEncrypted();
+  const opened = await openMessage(asFields(choice[context.holder] ?? {}), { ...context, choice: 0 }, reading);
+  return { index: 0, [context.holder]: opened, finish_reason: finish as string | null };
+}
+
+async function openMessage(
+  message: Fields,
+  place: Omit<FieldPlace, 'field'>,
+  reading: ReplyReading,
+): Promise<Record<string, string | null>> {
+  for (const [name, value] of Object.entries(message)) {
+    if (name === 'role' ? value !== 'assistant' && !isEmpty(value) : !isProtected(name) && !isEmpty(value)) {
+      if (!reading.isAuthentic) throw notEncrypted();
+    }
+  }
+  const opened: Partial<Record<FieldPlace['field'], string | null>> = {};
+  for (const field of protectedFields) {
+    const value = message[field];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string') throw notEncrypted();
+    opened[field] = value === '' ? '' : await reading.openField(value, { ...place, field });
+  }
+  const { reasoning_content: older, reasoning = older, content, refusal } = opened;
+  return {
+    ...(place.holder === 'message' || message.role === 'assistant' ? { role: 'assistant' } : {}),
+    ...(content === undefined && place.holder === 'delta' ? {} : { content: content ?? null }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(refusal === undefined ? {} : { refusal }),
+  };
+}
+
+/** Token counts of a reply: numbers under known names, the provider's word. Undefined where there are none. */
+function readUsage(value: unknown): Record<string, unknown> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const usage = value as Fields;
+  const details = (name: string, count: string): Record<string, unknown> => {
+    const inner = usage[name];
+    const counted = typeof inner === 'object' && inner !== null ? counts(inner as Fields, [count]) : {};
+    return Object.keys(counted).length === 0 ? {} : { [name]: counted };
+  };
+  const totals = counts(usage, ['prompt_tokens', 'completion_tokens', 'total_tokens']);
+  if (Object.keys(totals).length === 0) return undefined;
+  return {
+    ...totals,
+    ...details('prompt_tokens_details', 'cached_tokens'),
+    ...details('completion_tokens_details', 'reasoning_tokens'),
+  };
+}
+
+const counts = (fields: Fields, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const count = fields[name];
+      return Number.isSafeInteger(count) && (count as number) >= 0 ? [[name, count]] : [];
+    }),
+  );
+
+function asFields(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed();
+  return value as Fields;
+}
+
+const isProtected = (name: string): boolean => (protectedFields as readonly string[]).includes(name);
+
+/** Absent, null, or an empty string, list or object, all of which say nothing. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+const malformed = (): ClientError => new ClientError('e2ee_reply_malformed');
+const notEncrypted = (): ClientError => new ClientError('e2ee_reply_not_encrypted');

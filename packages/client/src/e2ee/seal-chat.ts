@@ -1,0 +1,58 @@
+import { ClientError } from '../errors.ts';
+import { type RandomBytes, secureRandom } from './bytes.ts';
+import { type AttestedKey, assertVouched } from './enclave-key.ts';
+import type { Sealing } from './family.ts';
+import { SealedRequest } from './sealed-request.ts';
+import { readTextChat, type TextChat } from './text-chat.ts';
+
+export interface SealOptions {
+  /** The output ceiling to ask for where the request names none; what the hold is computed with must be sent. */
+  readonly maxOutputTokens?: number;
+  /** Unix milliseconds; the clock by default. */
+  readonly now?: number;
+  readonly random?: RandomBytes;
+}
+
+/**
+ * Encrypts an OpenAI-shaped chat request to an enclave whose key was verified. Each call makes fresh keys: a later turn
+ * sends the whole conversation anew. The family's code is loaded on its first use.
+ *
+ * Throws `ClientError`: `attestation_untrusted`, `e2ee_request_*`, `e2ee_key_*`. Nothing is sent here.
+ */
+export async function sealChat(
+  key: AttestedKey,
+  body: unknown,
+  { maxOutputTokens, now = Date.now(), random = secureRandom }: SealOptions = {},
+): Promise<SealedRequest> {
+  assertVouched(key);
+  const chat = withCeiling(readTextChat(body), maxOutputTokens);
+  const { headers, body: sealed, opener } = await sealWith(key, { chat, random, now });
+  return new SealedRequest({ family: key.family, headers, body: sealed, opener });
+}
+
+function withCeiling(chat: TextChat, maxOutputTokens: number | undefined): TextChat {
+  const { max_tokens, max_completion_tokens } = chat.settings;
+  if (maxOutputTokens === undefined || (max_tokens ?? max_completion_tokens) !== undefined) return chat;
+  return { ...chat, settings: { ...chat.settings, max_tokens: maxOutputTokens } };
+}
+
+type Rest = { readonly chat: TextChat; readonly random: RandomBytes; readonly now: number };
+
+/** Each family is a module of its own, so that a page without end-to-end encryption loads none of them. */
+async function sealWith(key: AttestedKey, rest: Rest): Promise<Sealing> {
+  switch (key.family) {
+    case 'near':
+      return (await import('./near/near-family.ts')).nearFamily.seal({ key, ...rest });
+    case 'phala':
+      return (await import('./phala/phala-family.ts')).phalaFamily.seal({ key, ...rest });
+    case 'venice':
+      return (await import('./venice/venice-family.ts')).veniceFamily.seal({ key, ...rest });
+    case 'tinfoil':
+      return (await import('./tinfoil/tinfoil-family.ts')).tinfoilFamily.seal({ key, ...rest });
+    case 'chutes':
+      return (await import('./chutes/chutes-family.ts')).chutesFamily.seal({ key, ...rest });
+    default:
+      key satisfies never;
+      throw new ClientError('e2ee_key_invalid');
+  }
+}

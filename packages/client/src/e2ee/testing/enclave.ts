@@ -1,0 +1,73 @@
+import type { EnclaveKey } from '../enclave-key.ts';
+
+export interface HeardMessage {
+  readonly role: string;
+  readonly content: unknown;
+}
+
+/** What a stand-in's model says, piece by piece: each piece is one chunk of a stream. */
+export interface Spoken {
+  readonly reasoning?: readonly string[];
+  readonly content: readonly string[];
+}
+
+export interface EnclaveRequest {
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Uint8Array;
+}
+
+export interface EnclaveAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, in the pieces in which it is written. */
+  readonly pieces: readonly Uint8Array[];
+}
+
+/**
+ * The other end of one family's encryption, for tests: what a provider's enclave does with a request, on OpenSSL instead
+ * of the libraries that the client uses. No evidence comes with it: whoever tests vouches for its key.
+ */
+export interface StandInEnclave {
+  /** The key as a verifier would find it. Chutes: a fresh nonce each time. */
+  nextKey(): EnclaveKey;
+  /** Answers as the enclave would; a request that it would refuse is answered with its status and error. */
+  answer(request: EnclaveRequest): Promise<EnclaveAnswer>;
+}
+
+export interface StandInOptions {
+  readonly model?: string;
+  /** Unix milliseconds. */
+  readonly now?: () => number;
+  readonly speak?: (messages: readonly HeardMessage[]) => Spoken;
+}
+
+export const standInModel = 'stand-in/model';
+
+export const echo = (messages: readonly HeardMessage[]): Spoken => {
+  const said = `You said: ${String(messages.at(-1)?.content)}`;
+  return { reasoning: ['Think', 'ing.'], content: said.match(/[\s\S]{1,7}/gu) ?? [] };
+};
+
+/** A refusal with the status and type that the enclave would use. Its message is never shown to anyone. */
+export class Refusal extends Error {
+  readonly status: number;
+
+  constructor(type: string, status = 400) {
+    super(type);
+    this.status = status;
+  }
+
+  answer(): EnclaveAnswer {
+    const body = { error: { message: 'refused', type: this.message, code: this.status } };
+    return {
+      status: this.status,
+      headers: { 'content-type': 'application/json' },
+      pieces: [Buffer.from(JSON.stringify(body))],
+    };
+  }
+}
+
+export const demand: (condition: boolean, type: string) => asserts condition = (condition, type) => {
+  if (!condition) throw new Refusal(type);
+};

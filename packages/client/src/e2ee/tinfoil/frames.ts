@@ -1,0 +1,51 @@
+import { ClientError } from '../../errors.ts';
+import { type Bytes, concat } from '../bytes.ts';
+
+/** The longest frame that is taken in: more than any server writes at once. */
+const maxFrameBytes = 16 * 1024 * 1024;
+
+/** Puts the length, four bytes big-endian, before a ciphertext (EHBP 4.3). */
+export function frame(ciphertext: Uint8Array): Bytes {
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, ciphertext.length);
+  return concat(length, ciphertext);
+}
+
+/** Cuts a body in any split into the ciphertexts of its frames; empty ones say nothing and are skipped. */
+export class FrameReader {
+  /** What has come of the frame under way. Joined once it is whole: a long one may come in very many pieces. */
+  #parts: Uint8Array[] = [];
+  #length = 0;
+  /** How long the parts must be before there is more to tell. */
+  #wanted = 4;
+
+  /** Throws `e2ee_reply_too_large` where a frame announces more than is taken in. */
+  push(bytes: Uint8Array): Bytes[] {
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
+    const frames: Bytes[] = [];
+    while (this.#length >= this.#wanted) {
+      const whole = concat(...this.#parts);
+      const length = new DataView(whole.buffer).getUint32(0);
+      if (length > maxFrameBytes) throw new ClientError('e2ee_reply_too_large');
+      if (whole.length >= 4 + length) {
+        if (length > 0) frames.push(whole.slice(4, 4 + length));
+        this.#keep(whole.subarray(4 + length), 4);
+      } else {
+        this.#keep(whole, 4 + length);
+      }
+    }
+    return frames;
+  }
+
+  /** Throws `e2ee_reply_truncated` where the body ended within a frame. */
+  end(): void {
+    if (this.#length > 0) throw new ClientError('e2ee_reply_truncated');
+  }
+
+  #keep(rest: Uint8Array, wanted: number): void {
+    this.#parts = [rest];
+    this.#length = rest.length;
+    this.#wanted = wanted;
+  }
+}

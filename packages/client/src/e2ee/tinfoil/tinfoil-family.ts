@@ -1,0 +1,47 @@
+import { ClientError } from '../../errors.ts';
+import { type Bytes, fromHex, toHex, utf8 } from '../bytes.ts';
+import type { TinfoilKey } from '../enclave-key.ts';
+import type { E2eeFamily } from '../family.ts';
+import { ChatReply } from '../reply/chat-reply.ts';
+import { sealedBody } from '../sealed-body.ts';
+import { frame } from './frames.ts';
+import { sendTo } from './hpke.ts';
+import { SealedPayloads } from './sealed-payloads.ts';
+
+/**
+ * Tinfoil: EHBP (tinfoilsh/encrypted-http-body-protocol, SPEC.md), the whole body. The key comes from the attestation,
+ * not from the key configuration that the server publishes. Chunks of a reply are numbered: a dropped or swapped one does
+ * not open. The end is not marked: a reply is complete when what was sealed says so.
+ */
+export const tinfoilFamily: E2eeFamily<TinfoilKey> = {
+  async seal({ key, chat, random }) {
+    const { encapsulatedKey, sealed, secret } = await sendTo(key.publicKey, utf8(sealedBody(chat, key.model)), random);
+    const replies = new SealedPayloads();
+    return {
+      headers: { 'ehbp-encapsulated-key': toHex(encapsulatedKey) },
+      body: frame(sealed),
+      opener: new ChatReply({
+        reading: {
+          model: chat.model,
+          includeUsage: chat.includeUsage || !chat.stream,
+          openField: async (text) => text,
+          isAuthentic: true,
+        },
+        source: replies,
+        unwrapWhole: (body) => replies.openAll(body),
+        begin: async (headers) => replies.begin(secret, readResponseNonce(headers)),
+        close: () => {
+          secret.exported.fill(0);
+          replies.close();
+        },
+      }),
+    };
+  },
+};
+
+function readResponseNonce(headers: Headers): Bytes {
+  const nonce = fromHex(headers.get('ehbp-response-nonce') ?? '');
+  // Without it the body would be somebody's plaintext (SPEC.md 5.3).
+  if (nonce?.length !== 32) throw new ClientError('e2ee_reply_not_encrypted');
+  return nonce;
+}

@@ -1,0 +1,64 @@
+import type { SealedChat } from './sealed-chat.ts';
+
+/** UTF-8 bytes of all contents of a request that was sealed field by field: exact. */
+export function sealedContentBytes(chat: SealedChat, fieldOverheadBytes: number): number {
+  return chat.messages.reduce((sum, { content }) => sum + content.length / 2 - fieldOverheadBytes, 0);
+}
+
+const spoken = ['content', 'reasoning', 'reasoning_content', 'refusal'];
+
+/**
+ * UTF-8 bytes of the text in a completion or in one chunk that was sealed field by field: what such an answer is metered
+ * by. Reads loosely: a value of another form is the client's to refuse, and counts nothing here.
+ */
+export function sealedAnswerBytes(answer: unknown, fieldOverheadBytes: number): number {
+  const { choices } = asFields(answer);
+  if (!Array.isArray(choices)) return 0;
+  let bytes = 0;
+  for (const choice of choices as readonly unknown[]) {
+    const { delta, message } = asFields(choice);
+    const said = asFields(delta ?? message);
+    // The same reasoning may come under two names.
+    const reasoning = said.reasoning === undefined ? 'reasoning_content' : 'reasoning';
+    for (const name of spoken) {
+      if (name.startsWith('reasoning') && name !== reasoning) continue;
+      const value = said[name];
+      if (typeof value === 'string') bytes += Math.max(0, Math.floor(value.length / 2) - fieldOverheadBytes);
+    }
+  }
+  return bytes;
+}
+
+const asFields = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+
+const frameTagBytes = 16;
+
+/** Counts the plaintext bytes of a body made of sealed frames (EHBP: a length of four bytes, then as much ciphertext). */
+export class FrameMeter {
+  #header = 0;
+  #headerBytes = 0;
+  #left = 0;
+  /** Plaintext bytes of the frames that have begun so far. */
+  plaintextBytes = 0;
+
+  push(bytes: Uint8Array): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, bytes.length - at);
+        this.#left -= taken;
+        at += taken;
+        continue;
+      }
+      this.#header = this.#header * 256 + (bytes[at] ?? 0);
+      this.#headerBytes += 1;
+      at += 1;
+      if (this.#headerBytes < 4) continue;
+      this.#left = this.#header;
+      this.plaintextBytes += Math.max(0, this.#header - frameTagBytes);
+      this.#header = 0;
+      this.#headerBytes = 0;
+    }
+  }
+}
