@@ -1,4 +1,4 @@
-import type { UpstreamTarget } from '@sotto/providers';
+import type { ChatTarget } from '@sotto/providers';
 import { outputCeiling, type RegistryProvider, type Route } from '@sotto/router';
 import type { ChatQuestion } from './chat-question.ts';
 
@@ -20,17 +20,22 @@ const ours: ReadonlySet<string> = new Set([
 ]);
 
 /** What is particular to one route of a chat request. */
-export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): UpstreamTarget {
-  const { reasoningEffort } = question.needs;
-  const offered = reasoningEffort !== undefined && route.capabilities.reasoning?.efforts.includes(reasoningEffort);
+export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): ChatTarget {
   const own = Object.entries(question.parametersFor(route.providerId)).filter(
     ([name]) => !ours.has(name) && !(name in provider.request.extra_body),
   );
   return {
     upstreamModel: route.upstreamModel,
     maxOutputTokens: outputCeiling(route, question.size),
-    reasoningEffort: offered ? reasoningEffort : undefined,
-    maxTokensField: provider.request.max_tokens_field,
+    reasoning: reasoningOn(route, question),
+    dialect: provider.request,
     extraBody: { ...Object.fromEntries(own), ...provider.request.extra_body },
   };
+}
+
+/** What of the reasoning selection the route offers: switched off where it can be, else the effort if it has it. */
+function reasoningOn({ capabilities }: Route, { needs }: ChatQuestion): ChatTarget['reasoning'] {
+  if (needs.reasoningDisabled && capabilities.reasoning?.canDisable === true) return 'off';
+  const effort = needs.reasoningEffort;
+  return effort !== undefined && capabilities.reasoning?.efforts.includes(effort) === true ? { effort } : undefined;
 }
