@@ -34,8 +34,11 @@ export function chatTarget(question: ChatQuestion, route: Route, provider: Regis
 }
 
 /** What of the reasoning selection the route offers: switched off where it can be, else the effort if it has it. */
-function reasoningOn({ capabilities }: Route, { needs }: ChatQuestion): ChatTarget['reasoning'] {
-  if (needs.reasoningDisabled && capabilities.reasoning?.canDisable === true) return 'off';
+function reasoningOn({ capabilities }: Route, { needs, bindings }: ChatQuestion): ChatTarget['reasoning'] {
+  const offered = capabilities.reasoning;
+  if (offered === undefined) return undefined;
+  if (needs.reasoningDisabled && offered.canDisable) return 'off';
   const effort = needs.reasoningEffort;
-  return effort !== undefined && capabilities.reasoning?.efforts.includes(effort) === true ? { effort } : undefined;
+  if (effort !== undefined) return offered.efforts.includes(effort) ? { effort } : undefined;
+  return bindings.reasoning.enabled === true ? { effort: undefined } : undefined;
 }
