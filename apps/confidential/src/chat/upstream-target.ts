@@ -1,4 +1,4 @@
-import type { UpstreamTarget } from '@sotto/providers';
+import type { ChatTarget } from '@sotto/providers';
 import { outputCeiling, type RegistryProvider, type Route, reasoningOn } from '@sotto/router';
 import type { ChatQuestion } from './chat-question.ts';
 
@@ -17,25 +17,32 @@ const ours: ReadonlySet<string> = new Set([
   'user',
   'metadata',
   'store',
+  // What changes the price that the provider asks: the client pays that of the route.
+  'service_tier',
+  'serviceTier',
+  'speed',
+  'inference_geo',
+  'performanceConfig',
+  'best_of',
+  'fallbacks',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
+  'guardrailConfig',
+  // What would end in records of the account's.
+  'labels',
 ]);
 
 /** What is particular to one route of a chat request. */
-export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): UpstreamTarget {
-  const own = Object.entries(question.parametersFor(route.providerId)).filter(
+export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): ChatTarget {
+  const own = Object.entries(question.parametersFor(route.publicProviderId)).filter(
     ([name]) => !ours.has(name) && !(name in provider.request.extra_body),
   );
   return {
     upstreamModel: route.upstreamModel,
     maxOutputTokens: outputCeiling(route, question.size),
-    reasoningEffort: effortOn(route, question),
-    maxTokensField: provider.request.max_tokens_field,
+    reasoning: reasoningOn(route, question.needs, question.bindings.reasoning.enabled === true),
+    dialect: provider.request,
     extraBody: { ...Object.fromEntries(own), ...provider.request.extra_body },
   };
-}
-
-/** The effort to send; a route that knows the level `none` is switched off by it. */
-function effortOn(route: Route, { needs }: ChatQuestion): string | undefined {
-  const reasoning = reasoningOn(route, needs);
-  if (reasoning === 'off') return route.capabilities.reasoning?.efforts.find((effort) => effort === 'none');
-  return reasoning?.effort;
 }

@@ -1,5 +1,5 @@
-import { type Adapter, openAiAdapter, openUpstream, type Upstream } from '@sotto/providers';
-import type { AdapterName, ProviderRegistry, RegistryProvider } from '@sotto/router';
+import { type Adapter, loadAdapter, openUpstream, type Upstream } from '@sotto/providers';
+import { otherProviderId, type ProviderRegistry, type RegistryProvider } from '@sotto/router';
 
 /** A provider that can be called: its registry entry, its adapter and its connections. */
 export interface CallableProvider {
@@ -8,43 +8,35 @@ export interface CallableProvider {
   readonly upstream: Upstream;
 }
 
-const adapters: Partial<Record<AdapterName, Adapter>> = { openai: openAiAdapter };
-
-/** The providers of the registry that this broker has an adapter and, where they ask for one, a key for. */
+/** The providers of the registry that this broker has a key for, where they ask for one. */
 export interface ProviderSet {
   get(providerId: string): CallableProvider | undefined;
+  /** Ids by which clients may name the providers of the registry: those that are not listed share `other`. */
+  readonly publicIds: readonly string[];
   isAvailable(provider: RegistryProvider): boolean;
   close(): Promise<void>;
 }
 
-/**
- * Opens the providers of a registry. `keyOf` reads a key from the broker's own sealed environment.
- * Returns the names of adapters that the registry asks for and this broker lacks, if any.
- */
-export function openProviders(
+/** Opens the providers of a registry. `keyOf` reads a key from the broker's own sealed environment. */
+export async function openProviders(
   registry: ProviderRegistry,
   keyOf: (name: string) => string | undefined,
-): { readonly ok: true; readonly providers: ProviderSet } | { readonly ok: false; readonly missing: string[] } {
-  const missing = new Set<string>();
+): Promise<ProviderSet> {
   const callable = new Map<string, CallableProvider>();
   for (const entry of registry.providers) {
-    const adapter = adapters[entry.adapter];
+    const adapter = await loadAdapter(entry.adapter);
     const apiKey = entry.api_key_env === undefined ? undefined : keyOf(entry.api_key_env);
-    if (adapter === undefined) missing.add(entry.adapter);
-    else if (entry.api_key_env === undefined || apiKey) {
-      const upstream = openUpstream({ baseUrl: entry.base_url, apiKey, connectTimeoutMs: entry.timeouts.connect_ms });
-      callable.set(entry.id, { entry, adapter, upstream });
-    }
+    if (entry.api_key_env !== undefined && !apiKey) continue;
+    const connectTimeoutMs = entry.timeouts.connect_ms;
+    const upstream = openUpstream({ baseUrl: entry.base_url, headers: adapter.headers(apiKey), connectTimeoutMs });
+    callable.set(entry.id, { entry, adapter, upstream });
   }
-  if (missing.size > 0) return { ok: false, missing: [...missing] };
   return {
-    ok: true,
-    providers: {
-      get: (providerId) => callable.get(providerId),
-      isAvailable: (provider) => callable.has(provider.id),
-      async close() {
-        await Promise.all([...callable.values()].map(({ upstream }) => upstream.close()));
-      },
+    get: (providerId) => callable.get(providerId),
+    publicIds: registry.providers.map(({ id, listed }) => (listed ? id : otherProviderId)),
+    isAvailable: (provider) => callable.has(provider.id),
+    async close() {
+      await Promise.all([...callable.values()].map(({ upstream }) => upstream.close()));
     },
   };
 }

@@ -47,15 +47,15 @@ describe('what goes upstream', () => {
   it('drops what was not checked inside messages, parts, tools and formats, too', () => {
     const sent = upstream({
       messages: [
-        { role: 'system', content: 'be brief', cache_control: { type: 'CANARY' } },
-        { role: 'user', content: [{ type: 'text', text: 'look', cache_control: 'CANARY' }], id: 'CANARY' },
+        { role: 'system', content: 'be brief', cache_control: { type: 'ephemeral', ttl: 'CANARY' } },
+        { role: 'user', content: [{ type: 'text', text: 'look', cache_control: { type: 'ephemeral' } }], id: 'CANARY' },
         { role: 'assistant', content: 'ok', reasoning: 'CANARY', audio: { id: 'CANARY' }, function_call: 'CANARY' },
         { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA', x: 'CANARY' } }] },
       ],
-      tools: [{ ...tool, CANARY: 1, function: { ...tool.function, CANARY: 1 } }],
+      tools: [{ ...tool, CANARY: 1, cache_control: { type: 'ephemeral' }, function: { ...tool.function, CANARY: 1 } }],
       response_format: { type: 'json_object', CANARY: 1 },
     });
-    expect(JSON.stringify(sent)).not.toContain('CANARY');
+    expect(JSON.stringify(sent)).not.toMatch(/CANARY|cache_control/);
     expect(sent.messages).toHaveLength(4);
   });
 
@@ -90,6 +90,16 @@ describe('what goes upstream', () => {
     expect(upstream({ messages, tools: [tool] }).messages).toEqual(messages);
   });
 
+  it('has the reasoning of earlier answers in the field that the provider takes it in, and else not at all', () => {
+    const details = [{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1' }];
+    const thought = { role: 'assistant', content: 'ok', reasoning: 'hm', reasoning_details: details };
+    const alias = { role: 'assistant', content: 'ok', reasoning_content: 'hm' };
+    const plain = { role: 'assistant', content: 'ok' };
+    expect(upstream({ messages: [thought, alias] }).messages).toEqual([plain, plain]);
+    const dialect = { ...target().dialect, reasoning_field: 'reasoning_content' as const };
+    expect(upstream({ messages: [thought, alias, plain] }, { dialect }).messages).toEqual([alias, alias, plain]);
+  });
+
   it('has no null: what was sent as null is absent', () => {
     const nulls = Object.fromEntries(
       [
@@ -115,14 +125,27 @@ describe('what goes upstream', () => {
   it('has the ceiling of the route in the field that the provider takes, whatever the client named', () => {
     const asked = { max_tokens: 5, max_completion_tokens: 5 };
     expect(upstream(asked, { maxOutputTokens: 3 })).toEqual({ ...upstream(), max_tokens: 3 });
-    const sent = upstream(asked, { maxOutputTokens: 3, maxTokensField: 'max_completion_tokens' });
+    const dialect = { ...target().dialect, max_tokens_field: 'max_completion_tokens' as const };
+    const sent = upstream(asked, { maxOutputTokens: 3, dialect });
     expect(sent.max_completion_tokens).toBe(3);
     expect(sent).not.toHaveProperty('max_tokens');
   });
 
   it('has the effort of the target, not of the body', () => {
     expect(upstream({ reasoning_effort: 'high' })).not.toHaveProperty('reasoning_effort');
-    expect(upstream({}, { reasoningEffort: 'low' }).reasoning_effort).toBe('low');
+    expect(upstream({}, { reasoning: { effort: 'low' } }).reasoning_effort).toBe('low');
+  });
+
+  it('switches thinking off as the provider takes it, and not otherwise', () => {
+    expect(upstream({ reasoning: { enabled: false } })).toEqual(upstream());
+    expect(upstream({}, { reasoning: 'off' })).toEqual({ ...upstream(), reasoning_effort: 'none' });
+    const dialect = { ...target().dialect, reasoning_off: { thinking: { type: 'disabled' } } };
+    expect(upstream({}, { reasoning: 'off', dialect })).toEqual({ ...upstream(), thinking: { type: 'disabled' } });
+    const extraBody = { thinking: { type: 'enabled' }, reasoning_effort: 'high' };
+    expect(upstream({}, { reasoning: 'off', dialect, extraBody })).toEqual({
+      ...upstream(),
+      thinking: { type: 'disabled' },
+    });
   });
 
   it('has the extra body, which replaces nothing that is ours, not even what is absent', () => {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { otherProviderId } from './provider-id.ts';
 import { type FileProblem, type FileResult, readYamlAs } from './yaml-source.ts';
 
-/** Adapters that a registry may name; which of them a broker has is checked where it starts. */
-export const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
+/** Adapters that a registry may name. */
+const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
 export type AdapterName = (typeof adapterNames)[number];
 
 /** Families of provider evidence (design 6). */
@@ -54,6 +54,10 @@ const providerSchema = z
         max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
         /** Fixed fields of every request, such as the switch that turns storing off. */
         extra_body: z.record(z.string(), z.unknown()).default({}),
+        /** The fields by which a request switches thinking off, on models that can do without. */
+        reasoning_off: z.record(z.string(), z.unknown()).default({ reasoning_effort: 'none' }),
+        /** The field in which assistant messages carry their reasoning back; absent: it stays here. */
+        reasoning_field: z.enum(['reasoning_content', 'reasoning']).optional(),
       })
       .prefault({}),
   })
