@@ -1,0 +1,83 @@
+import {
+  countAttempt,
+  failoverTable,
+  isPenalized,
+  type Measurements,
+  measurementsOf,
+  type Penalty,
+  penaltyKey,
+  type RouteStatus,
+  strike,
+} from '@sotto/router';
+import { brokers } from '../world/traffic.ts';
+import type { FinishedAttempt } from './contender.ts';
+
+/** How soon a broker hears of a penalty that another gave, at most; it knows its own at once. */
+const penaltyDelayMs = 500;
+/** How often brokers share what they counted. Real ones do so more often: a minute is the harder case. */
+const exchangeMs = 60_000;
+const hourMs = 3_600_000;
+
+/** What brokers know of routes, kept by the router's own rules and shared as late as between real brokers. */
+export class SharedHealth {
+  readonly #later: (at: number, happen: () => void) => void;
+  readonly #penalties: Map<string, Penalty>[] = Array.from({ length: brokers }, () => new Map());
+  readonly #shared = new Map<string, Penalty>();
+  #unshared = new Map<string, number>();
+  /** Counts of the hours that are over, added up: a day is the whole window, so that none of them gets too old. */
+  readonly #past = new Map<string, number>();
+  #current = new Map<string, number>();
+  #hour = 0;
+  #measurements: Measurements = new Map();
+  #exchanging = false;
+
+  constructor(later: (at: number, happen: () => void) => void) {
+    this.#later = later;
+  }
+
+  status(broker: number, now: number): RouteStatus {
+    const penalties = this.#penalties[broker] ?? new Map();
+    return { measurements: this.#measurements, penalized: (route) => isPenalized(penalties, route, now) };
+  }
+
+  /** Counts and punishes as the broker's request path does. */
+  learn({ route, broker, startedAt, finishedAt, failure, complete, ttftMs, tokensPerSecond }: FinishedAttempt): void {
+    if (failure === undefined || failoverTable[failure].penalizes !== 'none') {
+      countAttempt(this.#unshared, { routeId: route.id, success: complete, ttftMs, tokensPerSecond });
+      this.#exchangeLater(finishedAt);
+    }
+    const key = failure === undefined ? undefined : penaltyKey(failure, route);
+    if (failure === undefined || key === undefined) return;
+    const punished = strike(this.#shared.get(key), { kind: failure, startedAt, now: finishedAt });
+    this.#shared.set(key, punished);
+    this.#penalties[broker]?.set(key, punished);
+    const heardAt = (Math.floor(finishedAt / penaltyDelayMs) + 1) * penaltyDelayMs;
+    this.#later(heardAt, () => {
+      for (const penalties of this.#penalties) penalties.set(key, this.#shared.get(key) ?? punished);
+    });
+  }
+
+  #exchangeLater(now: number): void {
+    if (this.#exchanging) return;
+    this.#exchanging = true;
+    const at = (Math.floor(now / exchangeMs) + 1) * exchangeMs;
+    this.#later(at, () => this.#exchange(at));
+  }
+
+  #exchange(now: number): void {
+    this.#exchanging = false;
+    const hour = Math.floor(now / hourMs);
+    if (hour !== this.#hour) {
+      addTo(this.#past, this.#current);
+      this.#current = new Map();
+      this.#hour = hour;
+    }
+    addTo(this.#current, this.#unshared);
+    this.#unshared = new Map();
+    this.#measurements = measurementsOf([this.#current, this.#past]);
+  }
+}
+
+function addTo(sum: Map<string, number>, counts: ReadonlyMap<string, number>): void {
+  for (const [field, count] of counts) sum.set(field, (sum.get(field) ?? 0) + count);
+}

@@ -1,0 +1,109 @@
+import { nextStep, type Route } from '@sotto/router';
+import type { PrivacyClass } from '@sotto/wire';
+import type { Contender, ContenderKind } from './contenders/contender.ts';
+import { Timeline } from './timeline.ts';
+import { randomOf } from './world/draw.ts';
+import { fateOf } from './world/fate.ts';
+import type { SimulatedRequest } from './world/traffic.ts';
+import type { World } from './world/world.ts';
+
+/** How one request ended for its client. */
+export interface Ending {
+  readonly request: SimulatedRequest;
+  readonly attempts: number;
+  /** The route whose output the client got, whole or not; undefined where there was none. */
+  readonly route: Route | undefined;
+  /** Whether the whole answer arrived. */
+  readonly success: boolean;
+  /** From the request's arrival to its first output, failed attempts included. */
+  readonly ttftMs: number | undefined;
+  readonly tier: PrivacyClass | undefined;
+}
+
+/** A provider's default timeouts (design 6): waiting for the first byte of all but the last candidate, and in all. */
+const firstByteMs = 30_000;
+const totalMs = 600_000;
+
+/** Lets one contender serve a world's day; `onEnding` is called once for each request, in the order they end. */
+export function runDay(world: World, kind: ContenderKind, onEnding: (ending: Ending) => void): void {
+  const timeline = new Timeline();
+  const random = randomOf(world.seed, 7);
+  const contender = kind.enter({
+    catalogAt: world.catalogAt,
+    later: (at, happen) => timeline.at(at, happen),
+    random: () => random.next(),
+  });
+  const arrive = (index: number): void => {
+    const request = world.requests[index];
+    if (request === undefined) return;
+    timeline.at(request.arrivesAt, () => {
+      serve({ world, contender, timeline, request, onEnding });
+      arrive(index + 1);
+    });
+  };
+  arrive(0);
+  timeline.run();
+}
+
+interface Serving {
+  readonly world: World;
+  readonly contender: Contender;
+  readonly timeline: Timeline;
+  readonly request: SimulatedRequest;
+  readonly onEnding: (ending: Ending) => void;
+}
+
+function serve(serving: Serving): void {
+  const { contender, request, onEnding } = serving;
+  const routes = contender.plan(request, request.arrivesAt);
+  const [first, ...others] = routes;
+  if (first !== undefined) attempt(serving, first, others, 1);
+  else onEnding({ request, attempts: 0, route: undefined, success: false, ttftMs: undefined, tier: undefined });
+}
+
+function attempt(serving: Serving, route: Route, others: readonly Route[], attempts: number): void {
+  const { world, contender, timeline, request, onEnding } = serving;
+  const startedAt = timeline.now;
+  const fate = fateOf(world, route, request, startedAt);
+  const left = request.arrivesAt + totalMs - startedAt;
+  const patienceMs = others.length > 0 ? Math.min(firstByteMs, left) : left;
+  const base = { route, broker: request.broker, startedAt };
+
+  const firstSignMs =
+    fate.end === 'fails' ? fate.afterMs : fate.end === 'answers' ? fate.ttftMs : Number.POSITIVE_INFINITY;
+  if (fate.end === 'answers' && firstSignMs <= patienceMs) {
+    const ttftMs = startedAt + fate.ttftMs - request.arrivesAt;
+    const writingMs = (request.completionTokens / fate.tokensPerSecond) * 1000;
+    const success = !fate.breaks;
+    timeline.at(startedAt + fate.ttftMs + writingMs, () => {
+      contender.learn({
+        ...base,
+        finishedAt: timeline.now,
+        failure: undefined,
+        complete: success,
+        ttftMs: fate.ttftMs,
+        tokensPerSecond: success ? fate.tokensPerSecond : undefined,
+      });
+      onEnding({ request, attempts, route, success, ttftMs, tier: route.privacyClass });
+    });
+    return;
+  }
+  const outcome = fate.end === 'fails' && firstSignMs <= patienceMs ? fate.outcome : 'timeout';
+  timeline.at(startedAt + Math.min(firstSignMs, patienceMs), () => {
+    contender.learn({
+      ...base,
+      finishedAt: timeline.now,
+      failure: outcome,
+      complete: false,
+      ttftMs: undefined,
+      tokensPerSecond: undefined,
+    });
+    const [next, ...rest] = others;
+    const outOfTime = timeline.now >= request.arrivesAt + totalMs;
+    if (next !== undefined && !outOfTime && nextStep(outcome, attempts, others.length).step === 'try_next') {
+      attempt(serving, next, rest, attempts + 1);
+    } else {
+      onEnding({ request, attempts, route: undefined, success: false, ttftMs: undefined, tier: undefined });
+    }
+  });
+}
