@@ -18,7 +18,9 @@ const commands = {
   test: (context, args) => superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...args]),
   control: (context, args) => superviseNode(context, [source, 'apps/control/src/main.ts', ...args]),
   bench: (context, args) => {
-    const [file, rest] = ['usage', 'settler', 'planning'].includes(args[0]) ? [args[0], args.slice(1)] : ['main', args];
+    const [file, rest] = ['usage', 'settler', 'planning', 'simulation'].includes(args[0])
+      ? [args[0], args.slice(1)]
+      : ['main', args];
     return superviseNode(context, [source, `test/bench/${file}.ts`, ...rest]);
   },
   check: (context) =>

@@ -1,5 +1,4 @@
 import { nextStep, type Route } from '@sotto/router';
-import type { PrivacyClass } from '@sotto/wire';
 import type { Contender, ContenderKind } from './contenders/contender.ts';
 import { Timeline } from './timeline.ts';
 import { randomOf } from './world/draw.ts';
@@ -17,7 +16,6 @@ export interface Ending {
   readonly success: boolean;
   /** From the request's arrival to its first output, failed attempts included. */
   readonly ttftMs: number | undefined;
-  readonly tier: PrivacyClass | undefined;
 }
 
 /** A provider's default timeouts (design 6): waiting for the first byte of all but the last candidate, and in all. */
@@ -58,7 +56,7 @@ function serve(serving: Serving): void {
   const routes = contender.plan(request, request.arrivesAt);
   const [first, ...others] = routes;
   if (first !== undefined) attempt(serving, first, others, 1);
-  else onEnding({ request, attempts: 0, route: undefined, success: false, ttftMs: undefined, tier: undefined });
+  else onEnding({ request, attempts: 0, route: undefined, success: false, ttftMs: undefined });
 }
 
 function attempt(serving: Serving, route: Route, others: readonly Route[], attempts: number): void {
@@ -84,7 +82,7 @@ function attempt(serving: Serving, route: Route, others: readonly Route[], attem
         ttftMs: fate.ttftMs,
         tokensPerSecond: success ? fate.tokensPerSecond : undefined,
       });
-      onEnding({ request, attempts, route, success, ttftMs, tier: route.privacyClass });
+      onEnding({ request, attempts, route, success, ttftMs });
     });
     return;
   }
@@ -103,7 +101,7 @@ function attempt(serving: Serving, route: Route, others: readonly Route[], attem
     if (next !== undefined && !outOfTime && nextStep(outcome, attempts, others.length).step === 'try_next') {
       attempt(serving, next, rest, attempts + 1);
     } else {
-      onEnding({ request, attempts, route: undefined, success: false, ttftMs: undefined, tier: undefined });
+      onEnding({ request, attempts, route: undefined, success: false, ttftMs: undefined });
     }
   });
 }

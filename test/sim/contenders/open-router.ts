@@ -5,7 +5,7 @@ import type { ContenderKind } from './contender.ts';
 const memoryMs = 30_000;
 
 /**
- * OpenRouter's default, as its documentation has described it for years ("Price-Based Load Balancing",
+ * OpenRouter's default, as its documentation describes it ("Price-Based Load Balancing",
  * https://openrouter.ai/docs/features/provider-routing): providers without a significant outage in the last 30 seconds
  * come first; of these the first is drawn with the inverse square of the price as its weight; the others are fallbacks.
  * What it leaves open is read in its favour: any failure is an outage, every attempt is known at once, and fallbacks come

@@ -14,8 +14,8 @@ import type { FinishedAttempt } from './contender.ts';
 
 /** How soon a broker hears of a penalty that another gave, at most; it knows its own at once. */
 const penaltyDelayMs = 500;
-/** How often brokers share what they counted. Real ones do so more often: a minute is the harder case. */
-const exchangeMs = 60_000;
+/** How often brokers share what they counted. Real ones do so every few seconds: this is the harder case. */
+const exchangeMs = 120_000;
 const hourMs = 3_600_000;
 
 /** What brokers know of routes, kept by the router's own rules and shared as late as between real brokers. */
