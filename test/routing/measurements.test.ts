@@ -111,6 +111,7 @@ async function startBroker(url: string): Promise<(typeof brokers)[number]> {
       ticketSealingKey: Buffer.from(TICKET_SEALING_KEY, 'base64'),
       settlementMacKey: Buffer.from(SETTLEMENT_MAC_KEY, 'base64'),
     },
+    media: { image: false, speech: false },
     trustProxy: false,
     now: clock.now,
   });

@@ -1,7 +1,7 @@
 import type { Metered } from '@sotto/money';
 import type { ReportedUsage } from '@sotto/providers';
 import { type AttemptEnd, type MeasuredOutput, measureAttempt, type Route } from '@sotto/router';
-import type { ServiceError } from '@sotto/wire';
+import type { Operation } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
 import { RateLimitError } from './admission/redeem.ts';
@@ -9,11 +9,9 @@ import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
 import type { AttemptFailure } from './attempts/attempt.ts';
 import { ClientLink } from './attempts/client-link.ts';
 import { Deadline } from './attempts/deadline.ts';
-import { type Tried, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
+import { type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
 import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
-
-type Operation = 'chat' | 'embeddings';
 
 /**
  * One inference request from admission to settlement. The operation brings how to ask a provider and how to answer the
@@ -66,7 +64,7 @@ export class InferenceRequest {
   ): Promise<void> {
     const startedAt = deps.now();
     let question: AdmissionQuestion | undefined;
-    const admission = await admit(deps.admission, http.request, () => {
+    const admission = await admit(deps.admission, { request: http.request, operation }, () => {
       question = read();
       return question;
     }).catch((error: unknown) => {
@@ -89,8 +87,11 @@ export class InferenceRequest {
     }
   }
 
-  /** Runs the plan's attempts with the bookkeeping that every operation shares. */
-  async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<Tried<Success>> {
+  /**
+   * Runs the plan's attempts with the bookkeeping that every operation shares. Undefined where the client has left,
+   * which is settled and logged then; throws the caller's error where nobody served.
+   */
+  async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<TriedAndServed<Success> | undefined> {
     const tried = await tryRoutes({
       routes: this.admission.attempts,
       providers: this.deps.providers,
@@ -105,9 +106,15 @@ export class InferenceRequest {
       },
       onFailed: (route, failure, startedAt) => this.#attemptFailed(route, failure, startedAt),
     });
-    if (tried.end === 'client_left') await this.settlement.settle('client_left_before_output', undefined);
-    if (tried.end === 'refused') await this.settlement.settle('no_output', undefined);
-    return tried;
+    if (tried.end === 'served') return tried;
+    if (tried.end === 'client_left') {
+      await this.settlement.settle('client_left_before_output', undefined);
+      this.logged(499, undefined, 'client_left');
+      return undefined;
+    }
+    await this.settlement.settle('no_output', undefined);
+    setHeaders(this.reply, rateHeaders(this.admission.rate));
+    throw tried.error;
   }
 
   /** The first byte limit of an attempt: none for the last candidate, which may think for long. */
@@ -137,12 +144,6 @@ export class InferenceRequest {
       'cache-control',
       'no-store',
     ];
-  }
-
-  /** Refuses the request, with the rate limit headers of an admitted one. */
-  refuse(error: ServiceError): never {
-    setHeaders(this.reply, rateHeaders(this.admission.rate));
-    throw error;
   }
 
   /** The one log line of a request that was admitted. */

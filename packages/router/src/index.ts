@@ -1,5 +1,12 @@
 export { bindCatalog, type DroppedRoute } from './catalog/bind-catalog.ts';
-export type { Catalog, Model, ModelType, Route, RouteCapabilities } from './catalog/catalog.ts';
+export {
+  type Catalog,
+  type Model,
+  type ModelType,
+  modelTypeOf,
+  type Route,
+  type RouteCapabilities,
+} from './catalog/catalog.ts';
 export { type CatalogFile, catalogFileSchema } from './catalog/catalog-file.ts';
 export { type CatalogCheck, checkCatalog } from './catalog/check-catalog.ts';
 export { type ImportOptions, importModels } from './catalog/import/import-models.ts';
@@ -9,6 +16,8 @@ export { type ParsedCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
 export {
   type AdapterName,
+  isSwitchedOn,
+  type MediaSwitches,
   type ProviderRegistry,
   parseRegistry,
   publicRegistry,
@@ -42,6 +51,7 @@ export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize
 export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
 export { type ChoiceExplanation, explainChoice } from './plan/explain-choice.ts';
 export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';
+export { imageBounds, noTokens, speechBounds } from './plan/media-needs.ts';
 export { type Needs, noNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
 export { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';

@@ -27,14 +27,17 @@ export interface TryRoutesOptions<Success> {
   readonly monotonicNow: () => number;
 }
 
+/** The attempt that had output. */
+export interface TriedAndServed<Success> {
+  readonly end: 'served';
+  readonly route: Route;
+  readonly success: Success;
+  /** From its start to its first output; of a whole answer, to its end. */
+  readonly tookMs: number;
+}
+
 export type Tried<Success> =
-  | {
-      readonly end: 'served';
-      readonly route: Route;
-      readonly success: Success;
-      /** From the start of the attempt that served to its first output; of a whole answer, to its end. */
-      readonly tookMs: number;
-    }
+  | TriedAndServed<Success>
   | { readonly end: 'client_left' }
   | { readonly end: 'refused'; readonly error: ServiceError };
 

@@ -1,7 +1,6 @@
 import { type EmbeddingsRequest, embeddingsRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { loadAdapter } from '../load-adapter.ts';
-import { ours } from '../testing/fixtures.ts';
 
 const request = (body: object = {}): EmbeddingsRequest =>
   embeddingsRequestSchema.parse({ model: 'acme/embed', input: ['a', 'b'], ...body });
@@ -17,6 +16,12 @@ const vectors = {
     usageMetadata: { promptTokenCount: 10 },
   }),
 };
+
+async function read(api: 'cohere' | 'google', body: object) {
+  const reader = (await loadAdapter(api)).openEmbeddings(request());
+  reader.push(Buffer.from(JSON.stringify(body)));
+  return reader.end();
+}
 
 describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
   it('are asked for as the vendor documents it', async () => {
@@ -52,23 +57,15 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
       [0.03302002, -1e-7],
       [0.1, 2],
     ];
-    const body = Buffer.from(JSON.stringify(vectors[api](floats)));
-    const reading = (await loadAdapter(api)).readEmbeddings(body, request(), ours);
-    expect(reading).toMatchObject({
-      ok: true,
-      answer: {
-        model: ours.model,
-        data: floats.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-      },
-      reported: { usage: { promptTokens: 10, completionTokens: 0 } },
-    });
+    const reading = await read(api, vectors[api](floats));
+    expect(reading).toMatchObject({ ok: true, reported: { usage: { promptTokens: 10, completionTokens: 0 } } });
+    const texts = reading.ok ? reading.answer.vectors.map((json) => Buffer.concat(json).toString()) : [];
+    expect(texts).toEqual(floats.map((vector) => JSON.stringify(vector)));
   });
 
   it('are malformed where there are not as many as texts', async () => {
-    const adapter = await loadAdapter(api);
     for (const body of [vectors[api]([[1]]), vectors[api]([[1], []]), {}, { embeddings: 'x' }]) {
-      const reading = adapter.readEmbeddings(Buffer.from(JSON.stringify(body)), request(), ours);
-      expect(reading).toEqual({ ok: false, outcome: 'malformed_answer' });
+      expect(await read(api, body)).toEqual({ ok: false, outcome: 'malformed_answer' });
     }
   });
 
