@@ -1,8 +1,10 @@
-import { openAiAdapter } from '@sotto/providers';
+import { loadAdapter } from '@sotto/providers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openAiRecordings, providersOwnNames, saidInStream, saidWhole } from './recordings.ts';
 
+const openAiAdapter = await loadAdapter('openai');
+if (openAiAdapter === undefined) throw new Error('there is no adapter');
 const identity = { id: 'chatcmpl-ours', created: 1_750_000_000, model: 'lab/one' };
 
 describe.each(openAiRecordings())('the recording $name', (recording) => {

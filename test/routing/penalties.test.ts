@@ -67,7 +67,7 @@ afterAll(async () => {
 
 async function startBroker(registry: string, url: string): Promise<(typeof brokers)[number]> {
   const state = createRedisState({ url });
-  const broker = buildBroker({
+  const broker = await buildBroker({
     state,
     logger: pino({ level: 'silent' }),
     registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },

@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const logger = openLog(config.logLevel);
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
   const state = createRedisState({ url: config.redisUrl, onVolatile });
-  const broker = buildBroker({
+  const broker = await buildBroker({
     state,
     logger,
     registryFile: config.providersFile === undefined ? builtInRegistry() : readRegistryFile(config.providersFile),

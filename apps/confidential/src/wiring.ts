@@ -53,12 +53,12 @@ const leaseMs = 1_000;
 const unsettledMs = 50;
 
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
-export function buildBroker(options: BrokerOptions): Broker {
+export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
   const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const opened = openProviders(parsed.value, options.providerKey);
+  const opened = await openProviders(parsed.value, options.providerKey);
   if (!opened.ok) {
     const message = `this broker has no adapter ${opened.missing.join(', ')} (of ${adapterNames.join(', ')})`;
     throw new RegistryFileError(registryFile.name, [{ line: 1, message }]);

@@ -77,12 +77,12 @@ async function openBroker(
   { files, logger }: OneProcessOptions,
   state: State,
   secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
-): Promise<ReturnType<typeof buildBroker>> {
+): ReturnType<typeof buildBroker> {
   const bytes = await readFile(files.registryFile).catch(() => {
     throw new StartError(`PROVIDERS_FILE is \`${files.registryFile}\`: it takes the path of a readable file`);
   });
   try {
-    return buildBroker({
+    return await buildBroker({
       state,
       logger: logger.child({ process: 'confidential' }),
       registryFile: { name: files.registryFile, bytes },

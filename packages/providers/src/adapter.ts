@@ -1,5 +1,5 @@
 import type { Usage } from '@sotto/money';
-import type { AttemptOutcome } from '@sotto/router';
+import type { AttemptOutcome, RegistryProvider } from '@sotto/router';
 import type { ChatCompletion, ChatRequest, EmbeddingsAnswer, EmbeddingsRequest, UsageAnswer } from '@sotto/wire';
 
 /** One HTTP request to a provider, beside its address and key. */
@@ -10,16 +10,31 @@ export interface UpstreamRequest {
   readonly accept: string;
 }
 
+/**
+ * A request that a provider's API has no way to say. Nothing was sent: another provider may take it, and where there
+ * is none the client gets a 400 with this message.
+ */
+export interface UnsupportedRequest {
+  /** A sentence in our own words: what cannot be carried, and what would be. Nothing of the content. */
+  readonly unsupported: string;
+  /** The field of the request that is at fault. */
+  readonly param?: string;
+}
+
 /** What is particular to one route of a request. */
 export interface UpstreamTarget {
   readonly upstreamModel: string;
-  /** Always sent, so that a hold is a true bound. */
-  readonly maxOutputTokens: number;
-  /** The effort to send; undefined where the route does not offer the one that was asked for. */
-  readonly reasoningEffort: string | undefined;
-  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** Fixed fields of the registry, then the caller's parameters for this provider. */
   readonly extraBody: Readonly<Record<string, unknown>>;
+}
+
+/** What is particular to one route of a chat request. */
+export interface ChatTarget extends UpstreamTarget {
+  /** Always sent, so that a hold is a true bound. */
+  readonly maxOutputTokens: number;
+  /** An effort that the route offers, or `off` where it can do without; undefined leaves it to the provider. */
+  readonly reasoning: { readonly effort: string | undefined } | 'off' | undefined;
+  readonly dialect: RegistryProvider['request'];
 }
 
 /** What clients see instead of the provider's own ids and names. ASCII only. */
@@ -83,10 +98,12 @@ export interface ChatStreamReader {
 
 /** Translates between the OpenAI shape and one provider API. Pure: no sockets, no clock. */
 export interface Adapter {
-  chatRequest(request: ChatRequest, target: UpstreamTarget): UpstreamRequest;
+  /** The headers of every request, as name, value, name, value: what lets us in, and the version of the API. */
+  headers(apiKey: string | undefined): readonly string[];
+  chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest;
   readChat(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer>;
   openChatStream(options: ChatStreamOptions): ChatStreamReader;
-  embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest;
+  embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest | UnsupportedRequest;
   readEmbeddings(body: Buffer, request: EmbeddingsRequest, identity: AnswerIdentity): AnswerReading<EmbeddingsResult>;
   /** What a failed answer means: its status, and of its body only what tells a refusal from a bad request. */
   classifyFailure(status: number, body: Buffer): AttemptOutcome;

@@ -4,12 +4,14 @@ export type {
   AnswerReading,
   ChatAnswer,
   ChatStreamReader,
+  ChatTarget,
   EmbeddingsResult,
   ReportedUsage,
+  UnsupportedRequest,
   UpstreamRequest,
   UpstreamTarget,
 } from './adapter.ts';
-export { openAiAdapter } from './openai/openai-adapter.ts';
+export { loadAdapter } from './load-adapter.ts';
 export {
   openUpstream,
   type Upstream,

@@ -6,6 +6,9 @@ export interface AttemptFailure {
   readonly outcome: AttemptOutcome;
   /** The provider's `retry-after` in seconds, where it sent one. */
   readonly retryAfterS?: number | undefined;
+  /** What the client is told in place of the usual words, where the request is at fault; and which field of it. */
+  readonly message?: string | undefined;
+  readonly param?: string | undefined;
 }
 
 export interface AttemptLimits {

@@ -1,3 +1,4 @@
+import type { UnsupportedRequest } from '@sotto/providers';
 import { type AttemptOutcome, failoverTable, nextStep, type Route } from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
@@ -82,6 +83,12 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
   return { end: 'refused', error: new ServiceError('service_unavailable') };
 }
 
+/** The attempt of a request that the provider's API cannot say: it fails before anything is sent. */
+export const unsupportedAttempt = ({ unsupported: message, param }: UnsupportedRequest): AttemptRun<never> => ({
+  result: Promise.resolve({ ok: false, outcome: 'unprocessable', message, param }),
+  abort() {},
+});
+
 async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientLink, deadline: Deadline) {
   const interrupted = new Promise<'client_left' | 'out_of_time'>((resolve) => {
     client.onLeft(() => resolve('client_left'));
@@ -97,11 +104,15 @@ async function untilInterrupted<Success>(run: AttemptRun<Success>, client: Clien
 }
 
 /** What the client is told: a single provider's failure in our own words, or that nobody was left. */
-function refusal({ outcome, retryAfterS }: AttemptFailure, attempts: number, remaining: number): ServiceError {
+function refusal(
+  { outcome, retryAfterS, message, param }: AttemptFailure,
+  attempts: number,
+  remaining: number,
+): ServiceError {
   const step = nextStep(outcome, attempts, remaining);
   const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
   return new ServiceError(type, {
-    message: type === 'invalid_request' ? ownWords[outcome] : undefined,
+    ...(type === 'invalid_request' ? { message: message ?? ownWords[outcome], param } : {}),
     ambiguous: ambiguous.has(outcome),
     ...(type === 'rate_limited' ? { retryAfterS: retryAfterS ?? defaultRetryAfterS } : {}),
   });

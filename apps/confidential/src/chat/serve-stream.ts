@@ -3,6 +3,7 @@ import type { ChatStreamReader, ReportedUsage } from '@sotto/providers';
 import { type ErrorType, errorTable, sseDone, sseFrame } from '@sotto/wire';
 import { shownUsage } from '../answers/shown-usage.ts';
 import { StreamAttempt, type StreamStart } from '../attempts/stream-attempt.ts';
+import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import { type InferenceRequest, measuredOutput } from '../inference-request.ts';
 import type { ChatQuestion } from './chat-question.ts';
 import { type StreamEnd, streamToClient } from './stream-to-client.ts';
@@ -15,6 +16,8 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
   const created = Math.floor(deps.now() / 1000);
   const tried = await inference.try<StreamAttempt>((route, provider, hasSuccessor) => {
     const { adapter, upstream, entry } = provider;
+    const request = adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry));
+    if ('unsupported' in request) return unsupportedAttempt(request);
     let attempt: StreamAttempt | undefined;
     const result = new Promise<{ ok: true; success: StreamAttempt } | Extract<StreamStart, { ok: false }>>(
       (resolve) => {
@@ -28,7 +31,7 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
           onStart: (start) => resolve(start.ok ? { ok: true, success: begun } : start),
         });
         attempt = begun;
-        begun.start(upstream, adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry)));
+        begun.start(upstream, request);
       },
     );
     return { result, abort: () => attempt?.abort() };

@@ -3,6 +3,7 @@ import type { ChatAnswer } from '@sotto/providers';
 import { answerJson } from '../answers/json-answer.ts';
 import { shownUsage } from '../answers/shown-usage.ts';
 import { JsonAttempt, type JsonResult } from '../attempts/json-attempt.ts';
+import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import { type InferenceRequest, measuredOutput } from '../inference-request.ts';
 import type { ChatQuestion } from './chat-question.ts';
 import { chatTarget } from './upstream-target.ts';
@@ -14,6 +15,8 @@ export async function serveWholeChat(inference: InferenceRequest, question: Chat
   const created = Math.floor(deps.now() / 1000);
   const tried = await inference.try<Extract<JsonResult<ChatAnswer>, { ok: true }>>((route, provider, hasSuccessor) => {
     const { adapter, upstream, entry } = provider;
+    const request = adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry));
+    if ('unsupported' in request) return unsupportedAttempt(request);
     const options = { identity: { id, created, model: route.modelId }, stripReasoning: question.stripReasoning };
     let attempt: JsonAttempt<ChatAnswer> | undefined;
     const result = new Promise<JsonResult<ChatAnswer>>((resolve) => {
@@ -23,7 +26,7 @@ export async function serveWholeChat(inference: InferenceRequest, question: Chat
         read: (body) => adapter.readChat(body, options),
         onResult: resolve,
       });
-      attempt.start(upstream, adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry)));
+      attempt.start(upstream, request);
     }).then((read) => (read.ok ? { ok: true as const, success: read } : read));
     return { result, abort: () => attempt?.abort() };
   });

@@ -1,4 +1,4 @@
-import type { UpstreamTarget } from '@sotto/providers';
+import type { ChatTarget } from '@sotto/providers';
 import { outputCeiling, type RegistryProvider, type Route, reasoningOn } from '@sotto/router';
 import type { ChatQuestion } from './chat-question.ts';
 
@@ -20,22 +20,15 @@ const ours: ReadonlySet<string> = new Set([
 ]);
 
 /** What is particular to one route of a chat request. */
-export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): UpstreamTarget {
+export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): ChatTarget {
   const own = Object.entries(question.parametersFor(route.providerId)).filter(
     ([name]) => !ours.has(name) && !(name in provider.request.extra_body),
   );
   return {
     upstreamModel: route.upstreamModel,
     maxOutputTokens: outputCeiling(route, question.size),
-    reasoningEffort: effortOn(route, question),
-    maxTokensField: provider.request.max_tokens_field,
+    reasoning: reasoningOn(route, question.needs, question.bindings.reasoning.enabled === true),
+    dialect: provider.request,
     extraBody: { ...Object.fromEntries(own), ...provider.request.extra_body },
   };
-}
-
-/** The effort to send; a route that knows the level `none` is switched off by it. */
-function effortOn(route: Route, { needs }: ChatQuestion): string | undefined {
-  const reasoning = reasoningOn(route, needs);
-  if (reasoning === 'off') return route.capabilities.reasoning?.efforts.find((effort) => effort === 'none');
-  return reasoning?.effort;
 }

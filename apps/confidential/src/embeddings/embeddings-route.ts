@@ -8,6 +8,7 @@ import type { AdmissionQuestion } from '../admission/admit.ts';
 import { answerJson } from '../answers/json-answer.ts';
 import { shownUsage } from '../answers/shown-usage.ts';
 import { JsonAttempt, type JsonResult } from '../attempts/json-attempt.ts';
+import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import type { InferenceDependencies } from '../deps.ts';
 import { InferenceRequest } from '../inference-request.ts';
 import type { ProviderSet } from '../providers/provider-set.ts';
@@ -51,14 +52,9 @@ async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }
   const tried = await inference.try<Extract<JsonResult<EmbeddingsResult>, { ok: true }>>(
     (route, provider, hasSuccessor) => {
       const { adapter, upstream, entry } = provider;
-      const target = {
-        upstreamModel: route.upstreamModel,
-        maxOutputTokens: 0,
-        reasoningEffort: undefined,
-        maxTokensField: entry.request.max_tokens_field,
-        // The registry's fixed fields are those of chat requests.
-        extraBody: {},
-      };
+      // The registry's fixed fields are those of chat requests.
+      const request = adapter.embeddingsRequest(embeddings, { upstreamModel: route.upstreamModel, extraBody: {} });
+      if ('unsupported' in request) return unsupportedAttempt(request);
       let attempt: JsonAttempt<EmbeddingsResult> | undefined;
       const result = new Promise<JsonResult<EmbeddingsResult>>((resolve) => {
         attempt = new JsonAttempt({
@@ -67,7 +63,7 @@ async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }
           read: (body) => adapter.readEmbeddings(body, embeddings, { id: '', created: 0, model: route.modelId }),
           onResult: resolve,
         });
-        attempt.start(upstream, adapter.embeddingsRequest(embeddings, target));
+        attempt.start(upstream, request);
       }).then((read) => (read.ok ? { ok: true as const, success: read } : read));
       return { result, abort: () => attempt?.abort() };
     },

@@ -115,14 +115,27 @@ describe('what goes upstream', () => {
   it('has the ceiling of the route in the field that the provider takes, whatever the client named', () => {
     const asked = { max_tokens: 5, max_completion_tokens: 5 };
     expect(upstream(asked, { maxOutputTokens: 3 })).toEqual({ ...upstream(), max_tokens: 3 });
-    const sent = upstream(asked, { maxOutputTokens: 3, maxTokensField: 'max_completion_tokens' });
+    const dialect = { ...target().dialect, max_tokens_field: 'max_completion_tokens' as const };
+    const sent = upstream(asked, { maxOutputTokens: 3, dialect });
     expect(sent.max_completion_tokens).toBe(3);
     expect(sent).not.toHaveProperty('max_tokens');
   });
 
   it('has the effort of the target, not of the body', () => {
     expect(upstream({ reasoning_effort: 'high' })).not.toHaveProperty('reasoning_effort');
-    expect(upstream({}, { reasoningEffort: 'low' }).reasoning_effort).toBe('low');
+    expect(upstream({}, { reasoning: { effort: 'low' } }).reasoning_effort).toBe('low');
+  });
+
+  it('switches thinking off as the provider takes it, and not otherwise', () => {
+    expect(upstream({ reasoning: { enabled: false } })).toEqual(upstream());
+    expect(upstream({}, { reasoning: 'off' })).toEqual({ ...upstream(), reasoning_effort: 'none' });
+    const dialect = { ...target().dialect, reasoning_off: { thinking: { type: 'disabled' } } };
+    expect(upstream({}, { reasoning: 'off', dialect })).toEqual({ ...upstream(), thinking: { type: 'disabled' } });
+    const extraBody = { thinking: { type: 'enabled' }, reasoning_effort: 'high' };
+    expect(upstream({}, { reasoning: 'off', dialect, extraBody })).toEqual({
+      ...upstream(),
+      thinking: { type: 'disabled' },
+    });
   });
 
   it('has the extra body, which replaces nothing that is ours, not even what is absent', () => {

@@ -1,11 +1,11 @@
 import type { ChatRequest } from '@sotto/wire';
-import type { UpstreamRequest, UpstreamTarget } from '../adapter.ts';
+import type { ChatTarget, UpstreamRequest } from '../adapter.ts';
 
 /**
  * Builds the provider's request from what was checked, field by field; nothing of the raw body goes upstream.
  * `null` means absent and is left out; usage is always asked for.
  */
-export function chatRequest(request: ChatRequest, target: UpstreamTarget): UpstreamRequest {
+export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest {
   const stream = request.stream === true;
   const body = {
     ...target.extraBody,
@@ -17,12 +17,13 @@ export function chatRequest(request: ChatRequest, target: UpstreamTarget): Upstr
     seed: request.seed ?? undefined,
     frequency_penalty: request.frequency_penalty ?? undefined,
     presence_penalty: request.presence_penalty ?? undefined,
-    [target.maxTokensField]: target.maxOutputTokens,
+    [target.dialect.max_tokens_field]: target.maxOutputTokens,
     tools: request.tools?.length ? request.tools.map(toolWithoutNulls) : undefined,
     tool_choice: request.tools?.length ? (request.tool_choice ?? undefined) : undefined,
     parallel_tool_calls: request.tools?.length ? (request.parallel_tool_calls ?? undefined) : undefined,
     response_format: request.response_format ? formatWithoutNulls(request.response_format) : undefined,
-    reasoning_effort: target.reasoningEffort,
+    reasoning_effort: undefined,
+    ...reasoningFields(target),
     user: request.user ?? undefined,
     stream,
     stream_options: stream ? { include_usage: true } : undefined,
@@ -32,6 +33,11 @@ export function chatRequest(request: ChatRequest, target: UpstreamTarget): Upstr
     body: JSON.stringify(body),
     accept: stream ? 'text/event-stream' : 'application/json',
   };
+}
+
+function reasoningFields({ reasoning, dialect }: ChatTarget): Readonly<Record<string, unknown>> {
+  if (reasoning === undefined) return {};
+  return reasoning === 'off' ? dialect.reasoning_off : { reasoning_effort: reasoning.effort };
 }
 
 type Message = ChatRequest['messages'][number];

@@ -1,6 +1,7 @@
 import type { AttemptOutcome } from '@sotto/router';
 import { SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
+import { asObject, parseJson } from '../json.ts';
 import { failedFinish, isOutput, type ProviderChunk, readChunk, writeChunk } from './chunk.ts';
 import {
   type ChunkTemplate,
@@ -12,7 +13,6 @@ import {
   utf8,
 } from './chunk-template.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
-import { asObject, parseJson } from './json.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 
 /** Content and reasoning alternate at most; more templates than this mean that the envelope never repeats. */

@@ -1,7 +1,7 @@
 import { sseFrame } from '@sotto/wire';
 import type { AnswerIdentity } from '../adapter.ts';
+import { asObject, parseJson } from '../json.ts';
 import { readChunk, writeChunk } from './chunk.ts';
-import { asObject, parseJson } from './json.ts';
 
 /**
  * What all text events of one provider stream have in common: everything but the text. Parsing and writing each event

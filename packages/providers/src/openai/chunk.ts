@@ -1,8 +1,8 @@
 import type { ChatChunk } from '@sotto/wire';
 import type { AnswerIdentity, ReportedUsage } from '../adapter.ts';
+import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import { embeddedError } from './classify-failure.ts';
 import { readContent, readToolCalls, type ToolCallPiece } from './content.ts';
-import { asArray, asObject, asString, type JsonObject } from './json.ts';
 import { readUsage } from './usage.ts';
 
 /** One event of a provider's stream, as far as we need it. */

@@ -1,5 +1,5 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asObject, asString, type JsonObject, parseJson } from './json.ts';
+import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
 
 /** Codes by which OpenAI-shaped providers say that they refuse the content rather than the form of a request. */
 const refusalCodes = new Set([

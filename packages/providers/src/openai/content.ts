@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type JsonObject } from './json.ts';
+import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 
 /** The text and the reasoning of a message or a delta; undefined where it has none. */
 export interface ReadContent {

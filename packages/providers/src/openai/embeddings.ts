@@ -1,7 +1,7 @@
 import type { EmbeddingsRequest } from '@sotto/wire';
 import type { AnswerIdentity, AnswerReading, EmbeddingsResult, UpstreamRequest, UpstreamTarget } from '../adapter.ts';
+import { asArray, asCount, asObject, parseJson } from '../json.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
-import { asArray, asCount, asObject, parseJson } from './json.ts';
 import { readUsage } from './usage.ts';
 
 export function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest {

@@ -1,4 +1,5 @@
 import type { Adapter } from '../adapter.ts';
+import { bearer } from '../bearer.ts';
 import { chatRequest } from './chat-request.ts';
 import { OpenAiChatStream } from './chat-stream.ts';
 import { classifyFailure } from './classify-failure.ts';
@@ -7,6 +8,7 @@ import { readChat } from './read-chat.ts';
 
 /** The adapter of every provider that speaks the OpenAI shape. */
 export const openAiAdapter: Adapter = {
+  headers: bearer,
   chatRequest,
   readChat,
   openChatStream: (options) => new OpenAiChatStream(options),

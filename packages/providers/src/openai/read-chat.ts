@@ -1,8 +1,8 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
+import { asArray, asObject, asString, type JsonObject, parseJson } from '../json.ts';
 import { failedFinish } from './chunk.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 import { readContent, readToolCalls } from './content.ts';
-import { asArray, asObject, asString, type JsonObject, parseJson } from './json.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 import { readUsage } from './usage.ts';
 

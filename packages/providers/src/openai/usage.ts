@@ -1,6 +1,6 @@
 import type { UsageAnswer } from '@sotto/wire';
 import type { ReportedUsage } from '../adapter.ts';
-import { asCount, asObject, type JsonObject } from './json.ts';
+import { asCount, asObject, type JsonObject } from '../json.ts';
 
 /**
  * Reads the `usage` object of an OpenAI-shaped answer; undefined where there is none that can be used.

@@ -1,5 +1,5 @@
 import { type ChatRequest, chatRequestSchema } from '@sotto/wire';
-import type { AnswerIdentity, ChatStreamReader, UpstreamTarget } from '../adapter.ts';
+import type { AnswerIdentity, ChatStreamReader, ChatTarget } from '../adapter.ts';
 import { OpenAiChatStream } from '../openai/chat-stream.ts';
 
 /** What clients see instead of a provider's own names. */
@@ -17,11 +17,11 @@ export const theirs = {
 export const chat = (body: object = {}): ChatRequest =>
   chatRequestSchema.parse({ model: 'acme/small', messages: [{ role: 'user', content: 'hi' }], ...body });
 
-export const target = (more: Partial<UpstreamTarget> = {}): UpstreamTarget => ({
+export const target = (more: Partial<ChatTarget> = {}): ChatTarget => ({
   upstreamModel: 'small-v1',
   maxOutputTokens: 1000,
-  reasoningEffort: undefined,
-  maxTokensField: 'max_tokens',
+  reasoning: undefined,
+  dialect: { max_tokens_field: 'max_tokens', extra_body: {}, reasoning_off: { reasoning_effort: 'none' } },
   extraBody: {},
   ...more,
 });

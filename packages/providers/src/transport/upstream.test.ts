@@ -23,7 +23,7 @@ interface Answering {
 /** A provider on loopback, and the upstream that calls it. */
 async function answering(
   answer: (response: ServerResponse, request: IncomingMessage) => void,
-  options: { readonly apiKey?: string; readonly path?: string } = {},
+  options: { readonly headers?: readonly string[]; readonly path?: string } = {},
 ): Promise<Answering> {
   const seen: Answering['seen'] = [];
   const sockets = new Set<Socket>();
@@ -45,7 +45,7 @@ async function answering(
   const { port } = server.address() as AddressInfo;
   const upstream = openUpstream({
     baseUrl: `http://127.0.0.1:${port}${options.path ?? '/v1'}`,
-    apiKey: options.apiKey,
+    headers: options.headers ?? [],
     connectTimeoutMs: 5000,
   });
   stops.push(
@@ -79,7 +79,7 @@ describe('a call', () => {
 
   it('sends the fixed headers, the key and the body, and nothing else', async () => {
     const { upstream, seen } = await answering((response) => response.end('{}'), {
-      apiKey: 'sk-ours',
+      headers: ['authorization', 'Bearer sk-ours'],
       path: '/api/v1/',
     });
     await call(upstream).heard.over;
@@ -211,7 +211,7 @@ describe('a call that fails', () => {
     const { port } = server.address() as AddressInfo;
     const upstream = openUpstream({
       baseUrl: `http://127.0.0.1:${port}/v1`,
-      apiKey: undefined,
+      headers: [],
       connectTimeoutMs: 5000,
     });
     stops.push(
@@ -234,7 +234,7 @@ describe('a call that fails', () => {
       },
     } as unknown as Dispatcher;
     const upstream = openUpstream(
-      { baseUrl: 'https://acme.example/v1', apiKey: 'k', connectTimeoutMs: 1 },
+      { baseUrl: 'https://acme.example/v1', headers: [], connectTimeoutMs: 1 },
       () => failing,
     );
     const { heard } = call(upstream);
@@ -360,10 +360,7 @@ describe('pause', () => {
         return true;
       },
     } as unknown as Dispatcher;
-    const upstream = openUpstream(
-      { baseUrl: 'https://acme.example', apiKey: undefined, connectTimeoutMs: 1 },
-      () => waiting,
-    );
+    const upstream = openUpstream({ baseUrl: 'https://acme.example', headers: [], connectTimeoutMs: 1 }, () => waiting);
     const { made } = call(upstream);
     made.pause();
     handler?.onRequestStart?.(controller(done), {});

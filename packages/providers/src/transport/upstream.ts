@@ -4,7 +4,8 @@ import type { UpstreamRequest } from '../adapter.ts';
 /** Where a provider is and how to be let in. */
 export interface UpstreamAddress {
   readonly baseUrl: string;
-  readonly apiKey: string | undefined;
+  /** Headers of every request, as name, value, name, value. */
+  readonly headers: readonly string[];
   readonly connectTimeoutMs: number;
 }
 
@@ -37,12 +38,11 @@ const aborted = new Error('aborted');
  * of the provider's headers only `content-type` and `retry-after` are read. Time limits are the caller's, but for
  * connecting.
  */
-export function openUpstream({ baseUrl, apiKey, connectTimeoutMs }: UpstreamAddress, makePool = newPool): Upstream {
+export function openUpstream({ baseUrl, headers, connectTimeoutMs }: UpstreamAddress, makePool = newPool): Upstream {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   const pool = makePool(url.origin, connectTimeoutMs);
-  const fixed = ['content-type', 'application/json', 'accept-encoding', 'identity'];
-  if (apiKey !== undefined) fixed.push('authorization', `Bearer ${apiKey}`);
+  const fixed = ['content-type', 'application/json', 'accept-encoding', 'identity', ...headers];
   return {
     call(request, handler) {
       const call = new Call(handler);

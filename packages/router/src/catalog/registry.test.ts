@@ -29,7 +29,7 @@ describe('parseRegistry', () => {
       privacy_class: 'private',
       listed: true,
       timeouts: { connect_ms: 5000, first_byte_ms: 30_000, idle_ms: 60_000, total_ms: 600_000 },
-      request: { max_tokens_field: 'max_tokens', extra_body: {} },
+      request: { max_tokens_field: 'max_tokens', extra_body: {}, reasoning_off: { reasoning_effort: 'none' } },
     });
   });
 

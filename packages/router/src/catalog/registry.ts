@@ -54,6 +54,8 @@ const providerSchema = z
         max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
         /** Fixed fields of every request, such as the switch that turns storing off. */
         extra_body: z.record(z.string(), z.unknown()).default({}),
+        /** The fields by which a request switches thinking off, on models that can do without. */
+        reasoning_off: z.record(z.string(), z.unknown()).default({ reasoning_effort: 'none' }),
       })
       .prefault({}),
   })
