@@ -82,6 +82,7 @@ export {
 export { formatResetDuration, headerNames } from './headers.ts';
 export { autoModelId, type ModelReference, type ModelSuffix, parseModelReference } from './model-id.ts';
 export { comparePrivacy, type PrivacyClass, privacyClasses, privacyClassSchema, strongest } from './privacy.ts';
+export type { ReasoningDetail } from './reasoning-details.ts';
 export {
   type BillingPageQuery,
   type BillingSettings,

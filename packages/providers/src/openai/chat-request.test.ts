@@ -47,15 +47,15 @@ describe('what goes upstream', () => {
   it('drops what was not checked inside messages, parts, tools and formats, too', () => {
     const sent = upstream({
       messages: [
-        { role: 'system', content: 'be brief', cache_control: { type: 'CANARY' } },
-        { role: 'user', content: [{ type: 'text', text: 'look', cache_control: 'CANARY' }], id: 'CANARY' },
+        { role: 'system', content: 'be brief', cache_control: { type: 'ephemeral', ttl: 'CANARY' } },
+        { role: 'user', content: [{ type: 'text', text: 'look', cache_control: { type: 'ephemeral' } }], id: 'CANARY' },
         { role: 'assistant', content: 'ok', reasoning: 'CANARY', audio: { id: 'CANARY' }, function_call: 'CANARY' },
         { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA', x: 'CANARY' } }] },
       ],
-      tools: [{ ...tool, CANARY: 1, function: { ...tool.function, CANARY: 1 } }],
+      tools: [{ ...tool, CANARY: 1, cache_control: { type: 'ephemeral' }, function: { ...tool.function, CANARY: 1 } }],
       response_format: { type: 'json_object', CANARY: 1 },
     });
-    expect(JSON.stringify(sent)).not.toContain('CANARY');
+    expect(JSON.stringify(sent)).not.toMatch(/CANARY|cache_control/);
     expect(sent.messages).toHaveLength(4);
   });
 
@@ -88,6 +88,16 @@ describe('what goes upstream', () => {
       { role: 'tool', content: 'sunny', tool_call_id: 'c1' },
     ];
     expect(upstream({ messages, tools: [tool] }).messages).toEqual(messages);
+  });
+
+  it('has the reasoning of earlier answers in the field that the provider takes it in, and else not at all', () => {
+    const details = [{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1' }];
+    const thought = { role: 'assistant', content: 'ok', reasoning: 'hm', reasoning_details: details };
+    const alias = { role: 'assistant', content: 'ok', reasoning_content: 'hm' };
+    const plain = { role: 'assistant', content: 'ok' };
+    expect(upstream({ messages: [thought, alias] }).messages).toEqual([plain, plain]);
+    const dialect = { ...target().dialect, reasoning_field: 'reasoning_content' as const };
+    expect(upstream({ messages: [thought, alias, plain] }, { dialect }).messages).toEqual([alias, alias, plain]);
   });
 
   it('has no null: what was sent as null is absent', () => {

@@ -10,7 +10,7 @@ export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamR
   const body = {
     ...target.extraBody,
     model: target.upstreamModel,
-    messages: request.messages.map(withoutNullRefusal),
+    messages: request.messages.map((message) => openAiMessage(message, target.dialect)),
     temperature: request.temperature ?? undefined,
     top_p: request.top_p ?? undefined,
     stop: request.stop ?? undefined,
@@ -18,7 +18,7 @@ export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamR
     frequency_penalty: request.frequency_penalty ?? undefined,
     presence_penalty: request.presence_penalty ?? undefined,
     [target.dialect.max_tokens_field]: target.maxOutputTokens,
-    tools: request.tools?.length ? request.tools.map(toolWithoutNulls) : undefined,
+    tools: request.tools?.length ? request.tools.map(openAiTool) : undefined,
     tool_choice: request.tools?.length ? (request.tool_choice ?? undefined) : undefined,
     parallel_tool_calls: request.tools?.length ? (request.parallel_tool_calls ?? undefined) : undefined,
     response_format: request.response_format ? formatWithoutNulls(request.response_format) : undefined,
@@ -42,16 +42,30 @@ function reasoningFields({ reasoning, dialect }: ChatTarget): Readonly<Record<st
 
 type Message = ChatRequest['messages'][number];
 type Tool = NonNullable<ChatRequest['tools']>[number];
+type Cacheable = { readonly cache_control?: unknown };
 type Format = NonNullable<ChatRequest['response_format']>;
 
-/** Providers that check their input know no `refusal`. A `content` of null is the usual form beside tool calls. */
-function withoutNullRefusal(message: Message): Message {
-  if (message.role !== 'assistant' || message.refusal !== null) return message;
-  const { refusal: _, ...rest } = message;
-  return rest;
+/**
+ * A message as every provider of this shape takes it. Those that check their input know no `refusal` of null, no
+ * reasoning of earlier answers and no `cache_control`. A `content` of null is the usual form beside tool calls.
+ */
+function openAiMessage(message: Message, dialect: ChatTarget['dialect']): object {
+  if (message.role !== 'assistant') return withPlainParts(message);
+  const { refusal, reasoning, reasoning_content, reasoning_details: _, ...rest } = message;
+  const thought = dialect.reasoning_field === undefined ? undefined : (reasoning ?? reasoning_content ?? undefined);
+  return {
+    ...withPlainParts(rest),
+    ...(refusal == null ? {} : { refusal }),
+    ...(thought === undefined || dialect.reasoning_field === undefined ? {} : { [dialect.reasoning_field]: thought }),
+  };
 }
 
-const toolWithoutNulls = (tool: Tool): Tool =>
+const withPlainParts = <Content extends { readonly content?: unknown }>(message: Content): Content =>
+  Array.isArray(message.content)
+    ? { ...message, content: message.content.map(({ cache_control: _, ...part }: Cacheable) => part) }
+    : message;
+
+const openAiTool = ({ cache_control: _, ...tool }: Tool): object =>
   tool.function.strict === null ? { ...tool, function: { ...tool.function, strict: undefined } } : tool;
 
 const formatWithoutNulls = (format: Format): Format =>

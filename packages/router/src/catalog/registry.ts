@@ -56,6 +56,8 @@ const providerSchema = z
         extra_body: z.record(z.string(), z.unknown()).default({}),
         /** The fields by which a request switches thinking off, on models that can do without. */
         reasoning_off: z.record(z.string(), z.unknown()).default({ reasoning_effort: 'none' }),
+        /** The field in which assistant messages carry their reasoning back; absent: it stays here. */
+        reasoning_field: z.enum(['reasoning_content', 'reasoning']).optional(),
       })
       .prefault({}),
   })

@@ -82,10 +82,24 @@ function measureMessages(messages: ChatRequest['messages']): Measured {
         bytes += allowance.message;
       }
       if (message.refusal) bytes += Buffer.byteLength(message.refusal);
+      bytes += reasoningBytes(message);
     }
   }
   return { bytes, images };
 }
+
+/** Reasoning of earlier answers goes back to models that need it. Counted as if both of its forms went. */
+function reasoningBytes({ reasoning, reasoning_content, reasoning_details }: AssistantMessage): number {
+  let bytes = Buffer.byteLength(reasoning ?? '') + Buffer.byteLength(reasoning_content ?? '');
+  for (const detail of reasoning_details ?? []) {
+    if (detail.type === 'reasoning.text') bytes += Buffer.byteLength((detail.text ?? '') + (detail.signature ?? ''));
+    else bytes += Buffer.byteLength(detail.type === 'reasoning.encrypted' ? detail.data : detail.summary);
+    bytes += allowance.message;
+  }
+  return bytes;
+}
+
+type AssistantMessage = Extract<ChatRequest['messages'][number], { role: 'assistant' }>;
 
 /** The sizes of an embeddings request. Its output are vectors, which cost no tokens. */
 export function measureEmbeddings(request: EmbeddingsRequest): { readonly needs: Needs; readonly size: RequestSize } {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reasoningDetailSchema } from '../reasoning-details.ts';
 import { usageAnswerSchema } from './usage.ts';
 
 const toolCall = z.strictObject({
@@ -21,6 +22,7 @@ export const chatCompletionSchema = z.strictObject({
         content: z.string().nullable(),
         refusal: z.string().optional(),
         reasoning: z.string().optional(),
+        reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCall).optional(),
       }),
       finish_reason: z.string(),
@@ -51,6 +53,7 @@ export const chatChunkSchema = z.strictObject({
         content: z.string().nullable().optional(),
         refusal: z.string().optional(),
         reasoning: z.string().optional(),
+        reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCallDelta).optional(),
       }),
       finish_reason: z.string().nullable(),

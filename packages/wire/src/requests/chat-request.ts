@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObjectSchema } from './json-depth.ts';
-import { maxMessages, messageSchema } from './messages.ts';
+import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
 
@@ -20,6 +20,7 @@ export const toolSchema = z.object({
     parameters: jsonObjectSchema.optional(),
     strict: z.boolean().nullish(),
   }),
+  cache_control: cacheControlSchema,
 });
 
 const toolChoiceSchema = z.union(

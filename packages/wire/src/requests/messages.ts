@@ -1,12 +1,22 @@
 import { z } from 'zod';
+import { reasoningDetailSchema } from '../reasoning-details.ts';
 
 /** The most messages one chat request may hold. */
 export const maxMessages = 4096;
 
-const textPart = z.object({ type: z.literal('text'), text: z.string() });
+/**
+ * Up to here the prompt may be kept in the provider's cache, where it has one that is asked for like this (Anthropic).
+ * How long it is kept is not the caller's choice: a longer time has another price.
+ */
+export const cacheControlSchema = z
+  .object({ type: z.literal('ephemeral', { error: 'must be `ephemeral`' }) })
+  .nullish();
+
+const textPart = z.object({ type: z.literal('text'), text: z.string(), cache_control: cacheControlSchema });
 const imagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: z.string().min(1), detail: z.enum(['auto', 'low', 'high']).optional() }),
+  cache_control: cacheControlSchema,
 });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
@@ -39,6 +49,10 @@ export const messageSchema = z.discriminatedUnion(
       role: z.literal('assistant'),
       content: assistantContent.nullish(),
       refusal: z.string().nullish(),
+      /** What an earlier answer said of its reasoning: needed again by some models in the middle of a tool loop. */
+      reasoning: z.string().nullish(),
+      reasoning_content: z.string().nullish(),
+      reasoning_details: z.array(reasoningDetailSchema).max(4096).nullish(),
       tool_calls: z.array(toolCallSchema).min(1).max(128).optional(),
       name,
     }),
