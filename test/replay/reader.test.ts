@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { openAiRecordings, providersOwnNames, saidInStream, saidWhole } from './recordings.ts';
 
 const openAiAdapter = await loadAdapter('openai');
-if (openAiAdapter === undefined) throw new Error('there is no adapter');
 const identity = { id: 'chatcmpl-ours', created: 1_750_000_000, model: 'lab/one' };
 
 describe.each(openAiRecordings())('the recording $name', (recording) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { randomId, repeat } from '@sotto/http';
-import { adapterNames, type FileProblem, parseRegistry, publicRegistry } from '@sotto/router';
+import { type FileProblem, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -58,12 +58,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const opened = await openProviders(parsed.value, options.providerKey);
-  if (!opened.ok) {
-    const message = `this broker has no adapter ${opened.missing.join(', ')} (of ${adapterNames.join(', ')})`;
-    throw new RegistryFileError(registryFile.name, [{ line: 1, message }]);
-  }
-  const { providers } = opened;
+  const providers = await openProviders(parsed.value, options.providerKey);
   const events = brokerEvents(logger);
   const registry = publicRegistry(parsed.value, providers.isAvailable);
   const measurements = new MeasurementLog(state, now);

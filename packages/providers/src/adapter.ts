@@ -32,7 +32,10 @@ export interface UpstreamTarget {
 export interface ChatTarget extends UpstreamTarget {
   /** Always sent, so that a hold is a true bound. */
   readonly maxOutputTokens: number;
-  /** An effort that the route offers, or `off` where it can do without; undefined leaves it to the provider. */
+  /**
+   * That the model shall think, with an effort that the route offers or with its own; or `off` where it can do without.
+   * Undefined leaves it to the provider.
+   */
   readonly reasoning: { readonly effort: string | undefined } | 'off' | undefined;
   readonly dialect: RegistryProvider['request'];
 }

@@ -9,7 +9,6 @@ export { type ParsedCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
 export {
   type AdapterName,
-  adapterNames,
   type ProviderRegistry,
   parseRegistry,
   publicRegistry,

@@ -36,8 +36,8 @@ export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamR
 }
 
 function reasoningFields({ reasoning, dialect }: ChatTarget): Readonly<Record<string, unknown>> {
-  if (reasoning === undefined) return {};
-  return reasoning === 'off' ? dialect.reasoning_off : { reasoning_effort: reasoning.effort };
+  if (reasoning === 'off') return dialect.reasoning_off;
+  return reasoning?.effort === undefined ? {} : { reasoning_effort: reasoning.effort };
 }
 
 type Message = ChatRequest['messages'][number];

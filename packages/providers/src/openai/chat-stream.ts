@@ -2,16 +2,9 @@ import type { AttemptOutcome } from '@sotto/router';
 import { SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import { asObject, parseJson } from '../json.ts';
+import { latin1, utf8 } from '../translate/bytes.ts';
 import { failedFinish, isOutput, type ProviderChunk, readChunk, writeChunk } from './chunk.ts';
-import {
-  type ChunkTemplate,
-  copyRun,
-  latin1,
-  learnTemplate,
-  matchTemplate,
-  unescapedBytes,
-  utf8,
-} from './chunk-template.ts';
+import { type ChunkTemplate, copyRun, learnTemplate, matchTemplate, unescapedBytes } from './chunk-template.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 

@@ -1,6 +1,7 @@
 import { sseFrame } from '@sotto/wire';
 import type { AnswerIdentity } from '../adapter.ts';
 import { asObject, parseJson } from '../json.ts';
+import { latin1, utf8 } from '../translate/bytes.ts';
 import { readChunk, writeChunk } from './chunk.ts';
 
 /**
@@ -164,6 +165,3 @@ function utf8Bytes(unit: number): number {
   if (unit < 0x80) return 1;
   return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
 }
-
-export const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
-export const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { otherProviderId } from './provider-id.ts';
 import { type FileProblem, type FileResult, readYamlAs } from './yaml-source.ts';
 
-/** Adapters that a registry may name; which of them a broker has is checked where it starts. */
-export const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
+/** Adapters that a registry may name. */
+const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
 export type AdapterName = (typeof adapterNames)[number];
 
 /** Families of provider evidence (design 6). */

@@ -1,0 +1,146 @@
+import type { ChatRequest } from '@sotto/wire';
+import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
+import {
+  type AssistantBlock,
+  type Conversation,
+  readConversation,
+  type Turn,
+  type UserBlock,
+} from '../translate/conversation.ts';
+import { jsonInstruction } from '../translate/json-instruction.ts';
+import { detailFormats } from '../translate/reasoning-details.ts';
+import { safeCallId } from '../translate/safe-call-id.ts';
+import { unfitToolName } from '../translate/tool-names.ts';
+import { claudeGeneration } from './claude-generation.ts';
+import { claudeSchema } from './claude-schema.ts';
+import { claudeThinking } from './claude-thinking.ts';
+
+/**
+ * A chat request as the Messages API takes it.
+ * @see https://platform.claude.com/docs/en/api/messages
+ */
+export function messagesRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
+  const conversation = readConversation(request.messages, [detailFormats.anthropic]);
+  if ('unsupported' in conversation) return conversation;
+  const unfit = unfitToolName(request.tools, /^[a-zA-Z0-9_-]{1,128}$/, 'letters, digits, _ and -, at most 128');
+  if (unfit !== undefined) return unfit;
+  const tools = request.tools?.length ? request.tools : undefined;
+  const forcesTool = tools !== undefined && request.tool_choice != null && !isFree(request.tool_choice);
+  const { thinking, effort } = claudeThinking({ target, turns: conversation.turns, forcesTool });
+  const format = request.response_format;
+  const schema = format?.type === 'json_schema' ? format.json_schema.schema : undefined;
+  const outputConfig = {
+    effort,
+    format: schema === undefined ? undefined : { type: 'json_schema', schema: claudeSchema(schema) },
+  };
+  const body = {
+    ...target.extraBody,
+    model: target.upstreamModel,
+    max_tokens: target.maxOutputTokens,
+    system: systemBlocks(conversation, request.response_format),
+    messages: conversation.turns.map(claudeMessage),
+    ...sampling(request, target.upstreamModel, thinking !== undefined && thinking.type !== 'disabled'),
+    stop_sequences: request.stop == null ? undefined : [request.stop].flat(),
+    tools: tools?.map(claudeTool),
+    tool_choice: tools === undefined ? undefined : claudeToolChoice(request),
+    thinking,
+    output_config: effort === undefined && schema === undefined ? undefined : outputConfig,
+    metadata: request.user == null ? undefined : { user_id: request.user },
+    stream: request.stream === true,
+    // What these name is shared by everybody who uses the account.
+    container: undefined,
+    mcp_servers: undefined,
+  };
+  const accept = request.stream === true ? 'text/event-stream' : 'application/json';
+  return { path: '/messages', body: JSON.stringify(body), accept };
+}
+
+type ToolChoice = NonNullable<ChatRequest['tool_choice']>;
+
+const isFree = (choice: ToolChoice): boolean => choice === 'auto' || choice === 'none';
+
+const ephemeral = (cached: boolean): object => (cached ? { cache_control: { type: 'ephemeral' } } : {});
+
+function systemBlocks({ system }: Conversation, format: ChatRequest['response_format']): object[] | undefined {
+  const blocks: object[] = system.map(({ text, cached }) => ({ type: 'text', text, ...ephemeral(cached) }));
+  const instruction = jsonInstruction(format);
+  if (instruction !== undefined) blocks.push({ type: 'text', text: instruction });
+  return blocks.length === 0 ? undefined : blocks;
+}
+
+const claudeMessage = (turn: Turn): object =>
+  turn.role === 'user'
+    ? { role: 'user', content: turn.blocks.map(userContent) }
+    : { role: 'assistant', content: turn.blocks.flatMap(assistantContent) };
+
+function userContent(block: UserBlock): object {
+  switch (block.kind) {
+    case 'text':
+      return { type: 'text', text: block.text, ...ephemeral(block.cached) };
+    case 'image': {
+      const { source, cached } = block;
+      const given =
+        'url' in source
+          ? { type: 'url', url: source.url }
+          : { type: 'base64', media_type: source.mediaType, data: source.base64 };
+      return { type: 'image', source: given, ...ephemeral(cached) };
+    }
+    case 'tool_result':
+      return {
+        type: 'tool_result',
+        tool_use_id: safeCallId(block.callId),
+        content: block.text,
+        ...ephemeral(block.cached),
+      };
+    default:
+      return block satisfies never;
+  }
+}
+
+function assistantContent(block: AssistantBlock): object[] {
+  switch (block.kind) {
+    case 'text':
+      return [{ type: 'text', text: block.text, ...ephemeral(block.cached) }];
+    case 'tool_call':
+      return [{ type: 'tool_use', id: safeCallId(block.id), name: block.name, input: block.input }];
+    case 'reasoning': {
+      const { detail } = block;
+      if (detail.type === 'reasoning.encrypted') return [{ type: 'redacted_thinking', data: detail.data }];
+      // Without its signature a thought is refused.
+      if (detail.type !== 'reasoning.text' || detail.signature == null) return [];
+      return [{ type: 'thinking', thinking: detail.text ?? '', signature: detail.signature }];
+    }
+    default:
+      return block satisfies never;
+  }
+}
+
+/** A model that thinks refuses a temperature; those that take sampling at all take one of the two. */
+function sampling(
+  { temperature, top_p }: ChatRequest,
+  model: string,
+  thinks: boolean,
+): { temperature: number | undefined; top_p: number | undefined } {
+  if (thinks || !claudeGeneration(model).takesSampling) return { temperature: undefined, top_p: undefined };
+  if (temperature == null) return { temperature: undefined, top_p: top_p ?? undefined };
+  return { temperature: Math.min(temperature, 1), top_p: undefined };
+}
+
+type Tool = NonNullable<ChatRequest['tools']>[number];
+
+const claudeTool = ({ function: { name, description, parameters, strict }, cache_control }: Tool): object => ({
+  name,
+  description,
+  input_schema: parameters ?? { type: 'object', properties: {} },
+  ...(strict === true ? { strict } : {}),
+  ...ephemeral(cache_control != null),
+});
+
+function claudeToolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): object | undefined {
+  const alone = parallel === false ? { disable_parallel_tool_use: true } : {};
+  if (choice == null) return parallel === false ? { type: 'auto', ...alone } : undefined;
+  if (choice === 'none') return { type: 'none' };
+  if (choice === 'auto') return { type: 'auto', ...alone };
+  if (choice === 'required') return { type: 'any', ...alone };
+  return { type: 'tool', name: choice.function.name, ...alone };
+}

@@ -1,0 +1,22 @@
+import type { Adapter } from '../adapter.ts';
+import { bearer } from '../bearer.ts';
+import { withoutEmbeddings } from '../translate/unsupported.ts';
+import { classifyFailure } from './classify-failure.ts';
+import { converseRequest } from './converse-request.ts';
+import { ConverseStream } from './converse-stream.ts';
+import { readConverse } from './read-converse.ts';
+
+/**
+ * The adapter of Amazon Bedrock's Converse. `base_url` names the region: `https://bedrock-runtime.REGION.amazonaws.com`;
+ * the key is a Bedrock API key, the upstream model the id of a model or of an inference profile.
+ *
+ * @see https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html
+ */
+export const bedrockAdapter: Adapter = {
+  ...withoutEmbeddings,
+  headers: bearer,
+  chatRequest: converseRequest,
+  readChat: readConverse,
+  openChatStream: (options) => new ConverseStream(options),
+  classifyFailure,
+};

@@ -1,0 +1,192 @@
+import type { ChatRequest } from '@sotto/wire';
+import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
+import { claudeGeneration } from '../anthropic/claude-generation.ts';
+import { claudeSchema } from '../anthropic/claude-schema.ts';
+import { asObject } from '../json.ts';
+import {
+  type AssistantBlock,
+  type Conversation,
+  readConversation,
+  type Turn,
+  type UserBlock,
+} from '../translate/conversation.ts';
+import { jsonInstruction } from '../translate/json-instruction.ts';
+import { detailFormats } from '../translate/reasoning-details.ts';
+import { safeCallId } from '../translate/safe-call-id.ts';
+import { unfitToolName } from '../translate/tool-names.ts';
+import { converseReasoning, isClaude } from './converse-reasoning.ts';
+
+/**
+ * A chat request as Converse and ConverseStream take it.
+ * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+ */
+export function converseRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
+  const conversation = readConversation(request.messages, [detailFormats.anthropic, detailFormats.bedrock]);
+  if ('unsupported' in conversation) return conversation;
+  const { turns } = conversation;
+  const unfit =
+    unfitToolName(request.tools, /^[a-zA-Z0-9_-]{1,64}$/, 'letters, digits, _ and -, at most 64') ??
+    unfitImage(turns) ??
+    unfitTools(request, turns);
+  if (unfit !== undefined) return unfit;
+  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request);
+  const choice = request.tool_choice;
+  const forcesTool = toolConfig !== undefined && choice != null && choice !== 'auto';
+  const { thinks, fields } = converseReasoning({ target, turns, forcesTool });
+  const additional = { ...asObject(target.extraBody.additionalModelRequestFields), ...fields };
+  const body = {
+    ...target.extraBody,
+    system: systemBlocks(conversation, request.response_format),
+    messages: turns.map(converseMessage),
+    inferenceConfig: {
+      maxTokens: target.maxOutputTokens,
+      ...sampling(request, target.upstreamModel, thinks),
+      stopSequences: request.stop == null ? undefined : [request.stop].flat(),
+    },
+    toolConfig,
+    outputConfig: outputConfig(request, target.upstreamModel),
+    additionalModelRequestFields: Object.keys(additional).length === 0 ? undefined : additional,
+    // Of a caller it would end in logs of the account's.
+    requestMetadata: undefined,
+  };
+  const model = encodeURIComponent(target.upstreamModel);
+  return request.stream === true
+    ? {
+        path: `/model/${model}/converse-stream`,
+        body: JSON.stringify(body),
+        accept: 'application/vnd.amazon.eventstream',
+      }
+    : { path: `/model/${model}/converse`, body: JSON.stringify(body), accept: 'application/json' };
+}
+
+const imageFormats: Readonly<Record<string, string>> = {
+  'image/jpeg': 'jpeg',
+  'image/jpg': 'jpeg',
+  'image/png': 'png',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+};
+
+function unfitImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
+  for (const { role, blocks } of turns) {
+    for (const block of role === 'user' ? blocks : []) {
+      if (block.kind !== 'image') continue;
+      const { param, source } = block;
+      if (!('url' in source) && imageFormats[source.mediaType] !== undefined) continue;
+      return {
+        unsupported: `\`${param}\` must be a base64 \`data:\` URL of a jpeg, png, gif or webp image for this model.`,
+        param,
+      };
+    }
+  }
+  return undefined;
+}
+
+/** Converse refuses calls and results in a conversation whose request offers no tools, and cannot offer and forbid them. */
+function unfitTools(
+  { tools, tool_choice: choice }: ChatRequest,
+  turns: readonly Turn[],
+): UnsupportedRequest | undefined {
+  const hasCalls = turns.some(({ blocks }) => blocks.some(({ kind }) => kind === 'tool_call'));
+  if (!hasCalls) return undefined;
+  if (!tools?.length) {
+    const unsupported = '`tools` must be sent again with a conversation that has tool calls, for this model.';
+    return { unsupported, param: 'tools' };
+  }
+  if (choice !== 'none') return undefined;
+  const unsupported = '`tool_choice` cannot be `none` in a conversation that has tool calls, for this model.';
+  return { unsupported, param: 'tool_choice' };
+}
+
+const cachePoint = (cached: boolean): object[] => (cached ? [{ cachePoint: { type: 'default' } }] : []);
+
+function systemBlocks({ system }: Conversation, format: ChatRequest['response_format']): object[] | undefined {
+  const blocks: object[] = system.flatMap(({ text, cached }) => [{ text }, ...cachePoint(cached)]);
+  const instruction = jsonInstruction(format);
+  if (instruction !== undefined) blocks.push({ text: instruction });
+  return blocks.length === 0 ? undefined : blocks;
+}
+
+const converseMessage = (turn: Turn): object =>
+  turn.role === 'user'
+    ? { role: 'user', content: turn.blocks.flatMap(userContent) }
+    : { role: 'assistant', content: turn.blocks.flatMap(assistantContent) };
+
+function userContent(block: UserBlock): object[] {
+  switch (block.kind) {
+    case 'text':
+      return [{ text: block.text }, ...cachePoint(block.cached)];
+    case 'image': {
+      const { source } = block;
+      if ('url' in source) return [];
+      const image = { format: imageFormats[source.mediaType], source: { bytes: source.base64 } };
+      return [{ image }, ...cachePoint(block.cached)];
+    }
+    case 'tool_result': {
+      const content = block.text === '' ? [] : [{ text: block.text }];
+      return [{ toolResult: { toolUseId: safeCallId(block.callId), content } }, ...cachePoint(block.cached)];
+    }
+    default:
+      return block satisfies never;
+  }
+}
+
+function assistantContent(block: AssistantBlock): object[] {
+  switch (block.kind) {
+    case 'text':
+      return [{ text: block.text }, ...cachePoint(block.cached)];
+    case 'tool_call':
+      return [{ toolUse: { toolUseId: safeCallId(block.id), name: block.name, input: block.input } }];
+    case 'reasoning': {
+      const { detail } = block;
+      if (detail.type === 'reasoning.encrypted') {
+        return detail.format === detailFormats.bedrock ? [{ reasoningContent: { redactedContent: detail.data } }] : [];
+      }
+      if (detail.type !== 'reasoning.text' || detail.signature == null) return [];
+      return [{ reasoningContent: { reasoningText: { text: detail.text ?? '', signature: detail.signature } } }];
+    }
+    default:
+      return block satisfies never;
+  }
+}
+
+function sampling(
+  { temperature, top_p }: ChatRequest,
+  model: string,
+  thinks: boolean,
+): { temperature: number | undefined; topP: number | undefined } {
+  const both = { temperature: temperature == null ? undefined : Math.min(temperature, 1), topP: top_p ?? undefined };
+  if (!isClaude(model)) return both;
+  if (thinks || !claudeGeneration(model).takesSampling) return { temperature: undefined, topP: undefined };
+  return both.temperature === undefined ? both : { ...both, topP: undefined };
+}
+
+function converseTools({ tools, tool_choice: choice }: ChatRequest): object | undefined {
+  if (!tools?.length) return undefined;
+  const offered = tools.flatMap(({ function: { name, description, parameters, strict }, cache_control }) => [
+    {
+      toolSpec: {
+        name,
+        description: description || undefined,
+        inputSchema: { json: parameters ?? { type: 'object', properties: {} } },
+        ...(strict === true ? { strict } : {}),
+      },
+    },
+    ...cachePoint(cache_control != null),
+  ]);
+  return { tools: offered, toolChoice: toolChoice(choice) };
+}
+
+function toolChoice(choice: ChatRequest['tool_choice']): object | undefined {
+  if (choice == null || choice === 'none') return undefined;
+  if (choice === 'auto') return { auto: {} };
+  return choice === 'required' ? { any: {} } : { tool: { name: choice.function.name } };
+}
+
+/** The schema goes as text. Claude's decoder has the limits here that it has at home. */
+function outputConfig({ response_format: format }: ChatRequest, model: string): object | undefined {
+  if (format?.type !== 'json_schema' || format.json_schema.schema === undefined) return undefined;
+  const { name, description, schema } = format.json_schema;
+  const jsonSchema = { name, description, schema: JSON.stringify(isClaude(model) ? claudeSchema(schema) : schema) };
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } };
+}

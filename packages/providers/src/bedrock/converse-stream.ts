@@ -1,0 +1,112 @@
+import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { TranslatedStream } from '../translate/translated-stream.ts';
+import { outcomeOfException } from './classify-failure.ts';
+import { readConverseUsage } from './converse-usage.ts';
+import { type EventStreamMessage, EventStreamParser } from './event-stream.ts';
+import { reasoningDetail } from './reasoning-detail.ts';
+import { finishReasonOf } from './stop-reason.ts';
+
+/** A tool call that is being written. */
+interface OpenCall {
+  readonly index: number;
+  hasArguments: boolean;
+}
+
+/**
+ * Reads the event stream of ConverseStream.
+ * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+ */
+export class ConverseStream extends TranslatedStream {
+  readonly #parser = new EventStreamParser((message) => this.#message(message));
+  readonly #calls = new Map<unknown, OpenCall>();
+  #isStopped = false;
+  #hasUsage = false;
+
+  protected override take(bytes: string): void {
+    this.#parser.push(bytes);
+  }
+
+  protected override close(): void {
+    if (!this.#parser.isBetweenMessages && !this.#isStopped) this.fail('malformed_answer');
+  }
+
+  #message({ headers, payload }: EventStreamMessage): void {
+    if (this.isOver) return;
+    this.events += 1;
+    if (headers.get(':message-type') !== 'event') {
+      this.fail(outcomeOfException(headers.get(':exception-type')));
+      return;
+    }
+    const event = asObject(parseJson(payload));
+    if (event === undefined) this.fail('malformed_answer');
+    else this.#event(headers.get(':event-type'), event);
+    // Usage and the reason to stop come in either order; after both there is nothing more.
+    if (this.#isStopped && this.#hasUsage) this.terminate();
+  }
+
+  #event(type: string | undefined, event: JsonObject): void {
+    const at = event.contentBlockIndex;
+    switch (type) {
+      case 'contentBlockStart':
+        this.#start(at, asObject(asObject(event.start)?.toolUse));
+        break;
+      case 'contentBlockDelta':
+        this.#delta(at, asObject(event.delta) ?? {});
+        break;
+      case 'contentBlockStop':
+        this.#stop(at);
+        break;
+      case 'messageStop':
+        this.#finish(asString(event.stopReason) ?? '');
+        break;
+      case 'metadata':
+        this.#hasUsage = true;
+        this.report(readConverseUsage(event.usage));
+        break;
+      // `messageStart`, and what may be added.
+      default:
+    }
+  }
+
+  #start(at: unknown, called: JsonObject | undefined): void {
+    if (called === undefined) return;
+    const id = asString(called.toolUseId);
+    const name = asString(called.name);
+    if (id === undefined || name === undefined) {
+      this.fail('malformed_answer');
+      return;
+    }
+    const index = this.#calls.size;
+    this.#calls.set(at, { index, hasArguments: false });
+    this.write({ toolCalls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
+  }
+
+  #delta(at: unknown, delta: JsonObject): void {
+    const thought = asObject(delta.reasoningContent);
+    const called = asObject(delta.toolUse);
+    if (thought !== undefined) {
+      this.write({ reasoning: asString(thought.text), details: reasoningDetail(thought, Number(at)) });
+    } else if (called !== undefined) this.#arguments(at, asString(called.input) ?? '');
+    else this.write({ content: asString(delta.text) });
+  }
+
+  #arguments(at: unknown, piece: string): void {
+    const call = this.#calls.get(at);
+    if (call === undefined || piece === '') return;
+    call.hasArguments = true;
+    this.write({ toolCalls: [{ index: call.index, function: { arguments: piece } }] });
+  }
+
+  /** A call without arguments is one with an empty object: clients parse what they got. */
+  #stop(at: unknown): void {
+    const call = this.#calls.get(at);
+    if (call !== undefined && !call.hasArguments) this.#arguments(at, '{}');
+  }
+
+  #finish(stopReason: string): void {
+    const finishReason = finishReasonOf(stopReason);
+    if (finishReason === undefined) this.fail('malformed_answer');
+    else this.write({ finishReason });
+    this.#isStopped = true;
+  }
+}

@@ -1,0 +1,65 @@
+import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
+import type { EmbeddingsRequest } from '@sotto/wire';
+import type {
+  Adapter,
+  AnswerIdentity,
+  AnswerReading,
+  EmbeddingsResult,
+  UnsupportedRequest,
+  UpstreamRequest,
+  UpstreamTarget,
+} from '../adapter.ts';
+import { bearer } from '../bearer.ts';
+import { asCount, asObject, parseJson } from '../json.ts';
+import { readEmbeddings } from '../openai/embeddings.ts';
+import { embeddingTexts } from '../translate/embedding-texts.ts';
+import { withoutChat } from '../translate/unsupported.ts';
+
+/** The most texts of one call. */
+const mostTexts = 96;
+
+/**
+ * The adapter of Cohere's embeddings. `base_url`: `https://api.cohere.com/v2`. Its chat speaks the shape of OpenAI, at
+ * another address and with the adapter of that name.
+ */
+export const cohereAdapter: Adapter = {
+  ...withoutChat,
+  headers: bearer,
+  embeddingsRequest,
+  readEmbeddings: readCohere,
+  classifyFailure,
+};
+
+/** @see https://docs.cohere.com/reference/embed */
+function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest | UnsupportedRequest {
+  const texts = embeddingTexts(request, mostTexts);
+  if ('unsupported' in texts) return texts;
+  const body = {
+    ...target.extraBody,
+    model: target.upstreamModel,
+    texts,
+    // The shape of OpenAI does not say what the vectors are for; this is what most of them are for.
+    input_type: 'search_document',
+    embedding_types: ['float'],
+    output_dimension: request.dimensions ?? undefined,
+  };
+  return { path: '/embed', body: JSON.stringify(body), accept: 'application/json' };
+}
+
+function readCohere(
+  body: Buffer,
+  request: EmbeddingsRequest,
+  identity: AnswerIdentity,
+): AnswerReading<EmbeddingsResult> {
+  const raw = asObject(parseJson(body.toString('utf8')));
+  const vectors = asObject(raw?.embeddings)?.float;
+  const data = Array.isArray(vectors) ? vectors.map((embedding) => ({ embedding })) : undefined;
+  const input = asCount(asObject(asObject(raw?.meta)?.billed_units)?.input_tokens);
+  const usage = input === undefined ? undefined : { prompt_tokens: input, total_tokens: input };
+  return readEmbeddings(Buffer.from(JSON.stringify({ data, usage })), request, identity);
+}
+
+/** @see https://docs.cohere.com/reference/errors: 498 is a refusal of the content, 499 a call that we ended. */
+function classifyFailure(status: number): AttemptOutcome {
+  return status === 498 ? 'content_refused' : (outcomeOfStatus(status) ?? 'malformed_answer');
+}

@@ -1,0 +1,142 @@
+import type { ChatRequest } from '@sotto/wire';
+import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
+import { asObject } from '../json.ts';
+import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
+import { detailFormats } from '../translate/reasoning-details.ts';
+import { unfitToolName } from '../translate/tool-names.ts';
+import { geminiThinking, isOlderGemini } from './gemini-thinking.ts';
+
+/**
+ * A chat request as `generateContent` and `streamGenerateContent` take it.
+ * @see https://ai.google.dev/api/generate-content
+ */
+export function generateRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest {
+  const conversation = readConversation(request.messages, [detailFormats.google]);
+  if ('unsupported' in conversation) return conversation;
+  const unfit =
+    unfitToolName(request.tools, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, 'letters, digits, _ . and -, at most 64') ??
+    addressedImage(conversation.turns);
+  if (unfit !== undefined) return unfit;
+  const tools = request.tools?.length ? request.tools : undefined;
+  const system = conversation.system.map(({ text }) => ({ text }));
+  const asksSignatures = !isOlderGemini(target.upstreamModel);
+  const body = {
+    ...target.extraBody,
+    systemInstruction: system.length === 0 ? undefined : { parts: system },
+    contents: conversation.turns.map((turn) => geminiContent(turn, asksSignatures)),
+    tools: tools === undefined ? undefined : [{ functionDeclarations: tools.map(declaration) }],
+    toolConfig: tools === undefined ? undefined : toolConfig(request),
+    generationConfig: {
+      ...asObject(target.extraBody.generationConfig),
+      ...generationConfig(request, target),
+    },
+    // What it names is shared by everybody who uses the account.
+    cachedContent: undefined,
+  };
+  const model = encodeURIComponent(target.upstreamModel);
+  return request.stream === true
+    ? {
+        path: `/models/${model}:streamGenerateContent?alt=sse`,
+        body: JSON.stringify(body),
+        accept: 'text/event-stream',
+      }
+    : { path: `/models/${model}:generateContent`, body: JSON.stringify(body), accept: 'application/json' };
+}
+
+function addressedImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
+  for (const { role, blocks } of turns) {
+    for (const block of role === 'user' ? blocks : []) {
+      if (block.kind !== 'image' || !('url' in block.source)) continue;
+      const { param } = block;
+      return { unsupported: `\`${param}\` must be a base64 \`data:\` URL: this model takes no addresses.`, param };
+    }
+  }
+  return undefined;
+}
+
+function geminiContent(turn: Turn, asksSignatures: boolean): object {
+  if (turn.role === 'user') return { role: 'user', parts: turn.blocks.map(userPart) };
+  return { role: 'model', parts: modelParts(turn.blocks, asksSignatures) };
+}
+
+function userPart(block: UserBlock): object {
+  switch (block.kind) {
+    case 'text':
+      return { text: block.text };
+    case 'image': {
+      const { source } = block;
+      return 'url' in source
+        ? { fileData: { fileUri: source.url } }
+        : { inlineData: { mimeType: source.mediaType, data: source.base64 } };
+    }
+    case 'tool_result':
+      return { functionResponse: { name: block.name, response: { output: block.text } } };
+    default:
+      return block satisfies never;
+  }
+}
+
+/** What Google has clients send for a call whose signature they have not: it came from elsewhere, or was not kept. */
+const noSignature = 'skip_thought_signature_validator';
+
+/**
+ * The parts of the model's turn, each with the signature that came with it. A turn's first call must have one.
+ * @see https://ai.google.dev/gemini-api/docs/thought-signatures
+ */
+function modelParts(blocks: readonly AssistantBlock[], asksSignatures: boolean): object[] {
+  const signatures = new Map<string, string>();
+  for (const block of blocks) {
+    if (block.kind === 'reasoning' && block.detail.type === 'reasoning.encrypted') {
+      signatures.set(block.detail.id ?? '', block.detail.data);
+    }
+  }
+  const texts = blocks.filter((block) => block.kind === 'text');
+  const calls = blocks.filter((block) => block.kind === 'tool_call');
+  const textSignature = signatures.get('');
+  const lastText = texts.at(-1);
+  return [
+    ...texts.map((block) => ({
+      text: block.text,
+      thoughtSignature: block === lastText ? textSignature : undefined,
+    })),
+    ...calls.map(({ id, name, input }, index) => ({
+      functionCall: { name, args: input },
+      thoughtSignature: signatures.get(id) ?? (asksSignatures && index === 0 ? noSignature : undefined),
+    })),
+  ];
+}
+
+type Tool = NonNullable<ChatRequest['tools']>[number];
+
+const declaration = ({ function: { name, description, parameters } }: Tool): object => ({
+  name,
+  description: description ?? '',
+  parametersJsonSchema: parameters,
+});
+
+function toolConfig({ tools, tool_choice: choice }: ChatRequest): object | undefined {
+  const isStrict = tools?.some(({ function: { strict } }) => strict === true) === true;
+  const free = isStrict ? 'VALIDATED' : 'AUTO';
+  const config = (mode: string, more: object = {}): object => ({ functionCallingConfig: { mode, ...more } });
+  if (choice == null) return isStrict ? config(free) : undefined;
+  if (choice === 'auto') return config(free);
+  if (choice === 'none') return config('NONE');
+  return choice === 'required' ? config('ANY') : config('ANY', { allowedFunctionNames: [choice.function.name] });
+}
+
+function generationConfig(request: ChatRequest, target: ChatTarget): object {
+  const format = request.response_format ?? { type: 'text' };
+  return {
+    maxOutputTokens: target.maxOutputTokens,
+    candidateCount: undefined,
+    temperature: request.temperature ?? undefined,
+    topP: request.top_p ?? undefined,
+    seed: request.seed ?? undefined,
+    presencePenalty: request.presence_penalty ?? undefined,
+    frequencyPenalty: request.frequency_penalty ?? undefined,
+    stopSequences: request.stop == null ? undefined : [request.stop].flat(),
+    responseMimeType: format.type === 'text' ? undefined : 'application/json',
+    responseJsonSchema: format.type === 'json_schema' ? format.json_schema.schema : undefined,
+    thinkingConfig: geminiThinking(target),
+  };
+}

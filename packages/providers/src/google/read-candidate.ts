@@ -1,0 +1,80 @@
+import type { AttemptOutcome } from '@sotto/router';
+import type { ReasoningDetail } from '@sotto/wire';
+import { asArray, asObject, asString, type JsonObject } from '../json.ts';
+import type { ToolCallPiece } from '../openai/content.ts';
+import type { ToolCallIds } from '../openai/tool-call-ids.ts';
+import { detailFormats } from '../translate/reasoning-details.ts';
+import { classifyEmbedded } from './classify-failure.ts';
+
+/** What one `GenerateContentResponse`, whole or an event of a stream, says. */
+export interface Candidate {
+  content: string;
+  reasoning: string;
+  readonly details: ReasoningDetail[];
+  /** Whole calls: Gemini does not cut them into pieces. */
+  readonly toolCalls: ToolCallPiece[];
+  /** Google's own word. */
+  readonly finishReason: string | undefined;
+}
+
+/** Reads the first candidate. `begun`: how many tool calls the answer had before. */
+export function readCandidate(raw: JsonObject, ids: ToolCallIds, begun: number): Candidate | undefined {
+  const candidate = (asArray(raw.candidates) ?? []).map(asObject).find((entry) => (entry?.index ?? 0) === 0);
+  if (candidate === undefined) return undefined;
+  const finishReason = asString(candidate.finishReason);
+  const read: Candidate = { content: '', reasoning: '', details: [], toolCalls: [], finishReason };
+  for (const entry of asArray(asObject(candidate.content)?.parts) ?? []) {
+    const part = asObject(entry) ?? {};
+    const called = asObject(part.functionCall);
+    const text = asString(part.text) ?? '';
+    if (called !== undefined) read.toolCalls.push(...ids.complete([callOf(called, begun + read.toolCalls.length)]));
+    else if (part.thought === true) read.reasoning += text;
+    else read.content += text;
+    const data = asString(part.thoughtSignature);
+    if (!data) continue;
+    const id = called === undefined ? undefined : read.toolCalls.at(-1)?.id;
+    read.details.push({ type: 'reasoning.encrypted', data, format: detailFormats.google, ...(id ? { id } : {}) });
+  }
+  return read;
+}
+
+function callOf(called: JsonObject, index: number): ToolCallPiece {
+  const id = asString(called.id);
+  const name = asString(called.name);
+  return {
+    index,
+    ...(id ? { id } : {}),
+    type: 'function',
+    function: { ...(name ? { name } : {}), arguments: JSON.stringify(called.args ?? {}) },
+  };
+}
+
+/** What a body without a candidate means: an error, a prompt that was refused, or nothing that we know. */
+export function outcomeWithout(raw: JsonObject): AttemptOutcome | undefined {
+  if (raw.error !== undefined) return classifyEmbedded(raw.error);
+  return asObject(raw.promptFeedback)?.blockReason === undefined ? undefined : 'content_refused';
+}
+
+/** Reasons by which Google says that the model failed, rather than came to an end. */
+const failures = new Set([
+  'MALFORMED_FUNCTION_CALL',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+  'MISSING_THOUGHT_SIGNATURE',
+  'MALFORMED_RESPONSE',
+]);
+const endings: Readonly<Record<string, string>> = {
+  MAX_TOKENS: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  LANGUAGE: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+};
+
+/** `finishReason` as the shape of OpenAI says it; undefined where it is a failure. */
+export function finishReasonOf(finishReason: string, hasToolCalls: boolean): string | undefined {
+  if (failures.has(finishReason)) return undefined;
+  return endings[finishReason] ?? (hasToolCalls ? 'tool_calls' : 'stop');
+}

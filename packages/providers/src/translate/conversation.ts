@@ -1,0 +1,152 @@
+import type { ChatRequest, Message, ReasoningDetail } from '@sotto/wire';
+import type { UnsupportedRequest } from '../adapter.ts';
+import { asObject, type JsonObject, parseJson } from '../json.ts';
+import { type ImageSource, readImageUrl } from './image-source.ts';
+import { mergeDetails } from './reasoning-details.ts';
+
+/** What a user turn consists of. `cached`: the prompt may be kept in the provider's cache up to here. */
+export type UserBlock =
+  | { readonly kind: 'text'; readonly text: string; readonly cached: boolean }
+  | { readonly kind: 'image'; readonly source: ImageSource; readonly cached: boolean; readonly param: string }
+  | {
+      readonly kind: 'tool_result';
+      readonly callId: string;
+      /** Of the function that was called. */
+      readonly name: string;
+      readonly text: string;
+      readonly cached: boolean;
+    };
+
+/** What an assistant turn consists of, in the order in which the shape of OpenAI has it. */
+export type AssistantBlock =
+  | { readonly kind: 'reasoning'; readonly detail: ReasoningDetail }
+  | { readonly kind: 'text'; readonly text: string; readonly cached: boolean }
+  | { readonly kind: 'tool_call'; readonly id: string; readonly name: string; readonly input: JsonObject };
+
+export type TextBlock = Extract<UserBlock, { kind: 'text' }>;
+
+export type Turn =
+  | { readonly role: 'user'; readonly blocks: UserBlock[] }
+  | { readonly role: 'assistant'; readonly blocks: AssistantBlock[] };
+
+/** A conversation as APIs have it that know a system prompt beside turns of two sides which alternate. */
+export interface Conversation {
+  readonly system: readonly TextBlock[];
+  readonly turns: readonly Turn[];
+}
+
+/**
+ * Reads messages as alternating turns. System and developer messages are gathered in front, wherever they stood; tool
+ * results are part of the user's side; blocks without any text are left out, because those APIs refuse them.
+ *
+ * @param formats - Of the reasoning details that the provider takes back; those of others are left out.
+ */
+export function readConversation(
+  messages: ChatRequest['messages'],
+  formats: readonly string[],
+): Conversation | UnsupportedRequest {
+  const system: TextBlock[] = [];
+  const turns: Turn[] = [];
+  const calls = new Map<string, string>();
+  for (const [index, message] of messages.entries()) {
+    const blocks = readMessage(message, { param: `messages.${index}`, formats, calls });
+    if ('unsupported' in blocks) return blocks;
+    if (blocks.role === 'system') system.push(...blocks.blocks);
+    else append(turns, blocks);
+  }
+  if (turns.length === 0) {
+    return { unsupported: 'This model takes at least one user message with text or an image.', param: 'messages' };
+  }
+  return { system, turns };
+}
+
+/** Two messages of one side in a row are one turn. */
+function append(turns: Turn[], turn: Turn): void {
+  const last = turns.at(-1);
+  if (last?.role === 'user' && turn.role === 'user') last.blocks.push(...turn.blocks);
+  else if (last?.role === 'assistant' && turn.role === 'assistant') last.blocks.push(...turn.blocks);
+  else if (turn.blocks.length > 0) turns.push(turn);
+}
+
+interface Reading {
+  /** Where the message stands in the request. */
+  readonly param: string;
+  readonly formats: readonly string[];
+  /** Names of the functions called so far, by the call's id. */
+  readonly calls: Map<string, string>;
+}
+
+type MessageBlocks = { readonly role: 'system'; readonly blocks: TextBlock[] } | Turn | UnsupportedRequest;
+
+function readMessage(message: Message, reading: Reading): MessageBlocks {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', blocks: textBlocks(message.content) };
+    case 'user':
+      return readUser(message, reading);
+    case 'assistant':
+      return readAssistant(message, reading);
+    case 'tool': {
+      const name = reading.calls.get(message.tool_call_id);
+      const param = `${reading.param}.tool_call_id`;
+      if (name === undefined) return { unsupported: `\`${param}\` names no tool call of an earlier message.`, param };
+      const texts = textBlocks(message.content, true);
+      const text = texts.map((block) => block.text).join('\n');
+      const cached = texts.some((block) => block.cached);
+      return { role: 'user', blocks: [{ kind: 'tool_result', callId: message.tool_call_id, name, text, cached }] };
+    }
+    default:
+      return message satisfies never;
+  }
+}
+
+function readUser(message: Extract<Message, { role: 'user' }>, { param }: Reading): MessageBlocks {
+  if (typeof message.content === 'string') return { role: 'user', blocks: textBlocks(message.content) };
+  const blocks: UserBlock[] = [];
+  for (const [index, part] of message.content.entries()) {
+    if (part.type === 'text') blocks.push(...textBlocks([part]));
+    else {
+      const at = `${param}.content.${index}.image_url.url`;
+      const source = readImageUrl(part.image_url.url);
+      if (source === undefined) {
+        return { unsupported: `\`${at}\` must be an https URL or a base64 \`data:\` URL of an image.`, param: at };
+      }
+      blocks.push({ kind: 'image', source, cached: part.cache_control != null, param: at });
+    }
+  }
+  return { role: 'user', blocks };
+}
+
+function readAssistant(message: Extract<Message, { role: 'assistant' }>, reading: Reading): MessageBlocks {
+  const own = (message.reasoning_details ?? []).filter(({ format }) => reading.formats.includes(format ?? ''));
+  const blocks: AssistantBlock[] = mergeDetails(own).map((detail) => ({ kind: 'reasoning', detail }));
+  const parts = message.content ?? [];
+  blocks.push(
+    ...textBlocks(
+      typeof parts === 'string'
+        ? parts
+        : parts.map((part) => (part.type === 'refusal' ? { text: part.refusal } : part)),
+    ),
+    ...textBlocks(message.refusal ?? []),
+  );
+  for (const [index, { id, function: called }] of (message.tool_calls ?? []).entries()) {
+    const input = called.arguments.trim() === '' ? {} : asObject(parseJson(called.arguments));
+    const param = `${reading.param}.tool_calls.${index}.function.arguments`;
+    if (input === undefined) return { unsupported: `\`${param}\` must be a JSON object for this model.`, param };
+    reading.calls.set(id, called.name);
+    blocks.push({ kind: 'tool_call', id, name: called.name, input });
+  }
+  return { role: 'assistant', blocks };
+}
+
+type TextContent = string | readonly { readonly text: string; readonly cache_control?: unknown }[];
+
+function textBlocks(content: TextContent, evenEmpty = false): TextBlock[] {
+  const parts = typeof content === 'string' ? [{ text: content }] : content;
+  return parts
+    .map((part) => ({ kind: 'text' as const, text: part.text, cached: isCached(part) }))
+    .filter(({ text }) => evenEmpty || text.trim() !== '');
+}
+
+const isCached = (part: { readonly cache_control?: unknown }): boolean => part.cache_control != null;

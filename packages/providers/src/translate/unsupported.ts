@@ -1,0 +1,31 @@
+import type { Adapter } from '../adapter.ts';
+import { TranslatedStream } from './translated-stream.ts';
+
+const nothing = (what: string, param: string) => ({
+  unsupported: `This provider's API has no ${what}. Choose another provider of the model.`,
+  param,
+});
+
+/** The half of an adapter whose API makes no vectors. */
+export const withoutEmbeddings: Pick<Adapter, 'embeddingsRequest' | 'readEmbeddings'> = {
+  embeddingsRequest: () => nothing('embeddings', 'model'),
+  readEmbeddings: () => ({ ok: false, outcome: 'malformed_answer' }),
+};
+
+/** The half of an adapter whose API, as far as we speak it, holds no conversations. */
+export const withoutChat: Pick<Adapter, 'chatRequest' | 'readChat' | 'openChatStream'> = {
+  chatRequest: () => nothing('chat', 'model'),
+  readChat: () => ({ ok: false, outcome: 'malformed_answer' }),
+  openChatStream: (options) => new SilentStream(options),
+};
+
+/** Reads nothing: there was no request that it could answer. */
+class SilentStream extends TranslatedStream {
+  protected override take(): void {
+    this.fail('malformed_answer');
+  }
+
+  protected override close(): void {
+    this.fail('malformed_answer');
+  }
+}
