@@ -57,6 +57,19 @@ export const unlisted: Concept = (suite) => {
       expect(ignored.headers.get('x-router-provider'), ignored.text).toBe('other');
     });
 
+    it('design 6: parameters reach it as `other`, and by its own id as little as a provider that is not there', async () => {
+      const parameters = (name: string) => ({ [`${name}_parameters`]: { special_knob: 'KNOB' } });
+      for (const [name, reaches] of [
+        ['other', true],
+        ['hiddenco', false],
+        ['nobody', false],
+      ] as const) {
+        const answer = await ask(suite.service, key(), { model: 'shadow/only', ...parameters(name) }, { flow });
+        expect(answer.status, answer.text).toBe(200);
+        expect(suite.world.provider('hiddenco').seen.at(-1)?.text.includes('KNOB')).toBe(reaches);
+      }
+    });
+
     it('interface 2.2: its failures do not name it', async () => {
       for (const status of [400, 401, 429, 500]) {
         suite.world.provider('hiddenco').answer(answerError(status, { message: 'Hidden Company: hush-v1 failed' }));

@@ -1,4 +1,12 @@
-import { fitToRoute, holdOf, measureChat, planRequest, type Route, requestedOutputTokens } from '@sotto/router';
+import {
+  fitToRoute,
+  holdOf,
+  matchesProvider,
+  measureChat,
+  planRequest,
+  type Route,
+  requestedOutputTokens,
+} from '@sotto/router';
 import {
   type ChatRequest,
   chatRequestSchema,
@@ -15,8 +23,8 @@ export interface ChatQuestion extends AdmissionQuestion {
   readonly stripReasoning: boolean;
   /** The body as a route takes it: without what its provider would refuse. */
   chatFor(route: Route): ChatRequest;
-  /** The caller's own parameters for a provider, without the ones that are ours. */
-  parametersFor(providerId: string): Record<string, unknown>;
+  /** The caller's own parameters for a provider, by its public id, without the ones that are ours. */
+  parametersFor(publicProviderId: string): Record<string, unknown>;
 }
 
 /** Reads the body of `POST /chat/completions` into what admission and the attempts need. Throws what is wrong with it. */
@@ -43,7 +51,8 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
   }
   refuseUnclearStrip(parameters.byProvider);
   const { needs, size } = measureChat(chat, ceiling);
-  const known = [...parameters.byProvider].filter(([providerId]) => providers.get(providerId) !== undefined);
+  const { byProvider } = parameters;
+  const known = [...byProvider].filter(([named]) => providers.publicIds.some((id) => matchesProvider(named, id)));
   return {
     chat,
     needs,
@@ -54,8 +63,12 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
     plan: (context) => planRequest(chat, needs, context),
     holdOf: (attempts) => holdOf(attempts, size),
     totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
-    parametersFor(providerId) {
-      const { strip_thinking_response: _, ...own } = parameters.byProvider.get(providerId) ?? {};
+    parametersFor(publicProviderId) {
+      const named = [...byProvider].filter(([name]) => matchesProvider(name, publicProviderId));
+      // What names a region says more of it than what names its provider.
+      named.sort(([a], [b]) => a.length - b.length);
+      const given: Record<string, unknown> = Object.fromEntries(named.flatMap(([, own]) => Object.entries(own)));
+      const { strip_thinking_response: _, ...own } = given;
       return own;
     },
   };

@@ -21,7 +21,7 @@ const ours: ReadonlySet<string> = new Set([
 
 /** What is particular to one route of a chat request. */
 export function chatTarget(question: ChatQuestion, route: Route, provider: RegistryProvider): ChatTarget {
-  const own = Object.entries(question.parametersFor(route.providerId)).filter(
+  const own = Object.entries(question.parametersFor(route.publicProviderId)).filter(
     ([name]) => !ours.has(name) && !(name in provider.request.extra_body),
   );
   return {

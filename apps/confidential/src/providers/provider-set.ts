@@ -1,5 +1,5 @@
 import { type Adapter, loadAdapter, openUpstream, type Upstream } from '@sotto/providers';
-import type { ProviderRegistry, RegistryProvider } from '@sotto/router';
+import { otherProviderId, type ProviderRegistry, type RegistryProvider } from '@sotto/router';
 
 /** A provider that can be called: its registry entry, its adapter and its connections. */
 export interface CallableProvider {
@@ -11,6 +11,8 @@ export interface CallableProvider {
 /** The providers of the registry that this broker has a key for, where they ask for one. */
 export interface ProviderSet {
   get(providerId: string): CallableProvider | undefined;
+  /** Ids by which clients may name the providers of the registry: those that are not listed share `other`. */
+  readonly publicIds: readonly string[];
   isAvailable(provider: RegistryProvider): boolean;
   close(): Promise<void>;
 }
@@ -31,6 +33,7 @@ export async function openProviders(
   }
   return {
     get: (providerId) => callable.get(providerId),
+    publicIds: registry.providers.map(({ id, listed }) => (listed ? id : otherProviderId)),
     isAvailable: (provider) => callable.has(provider.id),
     async close() {
       await Promise.all([...callable.values()].map(({ upstream }) => upstream.close()));

@@ -3,7 +3,7 @@ import { SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import { asObject, parseJson } from '../json.ts';
 import { latin1, utf8 } from '../translate/bytes.ts';
-import { failedFinish, isOutput, type ProviderChunk, readChunk, writeChunk } from './chunk.ts';
+import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
 import { type ChunkTemplate, copyRun, learnTemplate, matchTemplate, unescapedBytes } from './chunk-template.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
@@ -135,8 +135,7 @@ export class OpenAiChatStream implements ChatStreamReader {
       return;
     }
     const read = readChunk(raw);
-    const chunk =
-      read.toolCalls.length === 0 ? read : { ...read, toolCalls: this.#toolCallIds.complete(read.toolCalls) };
+    const chunk = { ...read, toolCalls: this.#toolCallIds.complete(read.toolCalls) };
     if (chunk.error !== undefined) {
       this.failure = classifyEmbeddedError(chunk.error);
       return;
@@ -155,7 +154,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     this.reportedAtBytes = this.producedBytes;
   }
 
-  #write(chunk: ProviderChunk): void {
+  #write(chunk: CompleteChunk): void {
     const { identity, stripReasoning } = this.#options;
     this.hasOutput ||= isOutput(chunk);
     this.#finished ||= chunk.finishReason !== undefined;
@@ -168,7 +167,7 @@ export class OpenAiChatStream implements ChatStreamReader {
     this.#out += latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
   }
 
-  #learn(data: string, chunk: ProviderChunk): void {
+  #learn(data: string, chunk: CompleteChunk): void {
     if (!(chunk.content || chunk.reasoning) || this.#learningTries >= maxLearningTries) return;
     this.#learningTries += 1;
     const template = learnTemplate(data, this.#options.identity, this.#options.stripReasoning);

@@ -45,6 +45,14 @@ const envelopes: ((created: number, choice: object | undefined, more: object) =>
     model: theirs.model,
     id: theirs.id,
   }),
+  (created, choice, more) => ({
+    ...theirs,
+    created,
+    choices: list(choice),
+    usage: null,
+    ...more,
+    obfuscation: 'x7Qd9'.repeat(JSON.stringify(choice ?? '').length % 4),
+  }),
   (created, choice, more) => ({ id: theirs.id, error: null, choices: list(choice), created, ...more, 'x"y': '\\' }),
 ];
 const list = (choice: object | undefined): object[] => (choice === undefined ? [] : [choice]);

@@ -99,6 +99,22 @@ describe('events that pretend to be text', () => {
     expect(text).toBe('ab');
   });
 
+  it.each([
+    ['is no string', '5'],
+    ['holds an escape', '"a\\u0041"'],
+    ['is not closed', '"a'],
+    ['brings a finish reason along', '"","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x":""'],
+  ])('one whose padding %s is read for what it is', (_, value) => {
+    const padded = (content: string, obfuscation: string): string =>
+      `data: {"choices":[{"index":0,"delta":{"content":"${content}"},"finish_reason":null}],"obfuscation":${obfuscation}}\n\n`;
+    const known = padded('a', '"x"') + padded('b', '"yz"');
+    const alone = runStream([padded('c', value)]);
+    const after = runStream([known, padded('c', value)]);
+    expect(after.reader.failure).toBe(alone.reader.failure);
+    expect(after.reader.isComplete).toBe(alone.reader.isComplete);
+    expect(after.text).toBe(`ab${alone.text}`);
+  });
+
   it('one that repeats line breaks of an earlier event without its framing is no event', () => {
     const lines = (content: string, lineBreak: string): string =>
       `data: {${lineBreak}"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
@@ -134,6 +150,17 @@ describe('what is not parsed', () => {
     expect(count(pieces)).toBeLessThan(5);
     const { chunks } = runStream(pieces);
     expect(chunks.at(-1)?.choices[0]?.delta).toEqual({ role: 'assistant', content: 'w299' });
+  });
+
+  it('is text padded against guessing, and the padding is not sent on', () => {
+    const padded = words.map((content, i) =>
+      frame(event({ content }, null, { usage: null, obfuscation: 'PADDING'.repeat(i % 5) })),
+    );
+    expect(count(padded)).toBeLessThan(5);
+    expect(count([padded.slice(0, 2).join(''), padded.slice(2).join('')])).toBeLessThan(9);
+    const { text, sent } = runStream([padded.join('')]);
+    expect(text).toBe(words.join(''));
+    expect(sent).not.toContain('PADDING');
   });
 
   it('is text and reasoning that take turns', () => {

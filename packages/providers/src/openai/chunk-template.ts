@@ -9,12 +9,18 @@ import { readChunk, writeChunk } from './chunk.ts';
  * anew costs several times what copying its text costs, and providers repeat their envelope to the byte.
  */
 export interface ChunkTemplate {
-  /** The event's bytes up to the text, and after it. */
+  /** The event's bytes up to the text, and after it; of an event with padding, up to the padding. */
   readonly head: string;
   readonly tail: string;
+  /**
+   * The bytes after the padding, where the event has any: characters of no meaning, their number drawn by lot, which
+   * keep the length of a token from whoever counts encrypted bytes (OpenAI's `obfuscation`).
+   */
+  readonly afterPadding: string | undefined;
   /** The same with the event's framing: `data: ` before, the blank line after. */
   readonly framedHead: string;
   readonly framedTail: string;
+  readonly framedAfterPadding: string | undefined;
   /** The same for the frame that clients get; both empty where the text is not shown. */
   readonly outHead: string;
   readonly outTail: string;
@@ -22,6 +28,7 @@ export interface ChunkTemplate {
 
 const textFields = ['content', 'reasoning_content', 'reasoning'] as const;
 const probe = 'SottoProbe7f3a9c';
+const padding = /"obfuscation": ?"(?=[^"\\]*")/;
 
 /**
  * Learns a template from an event that carries text and nothing else. All strings are `latin1`.
@@ -41,39 +48,71 @@ export function learnTemplate(
     const end = textEnd(event, start);
     if (end === -1) continue;
     const head = event.slice(0, start);
-    const tail = event.slice(end);
-    const probed = asObject(parseJson(utf8(head + probe + tail)));
+    const rest = event.slice(end);
+    const [tail, afterPadding] = cutAtPadding(rest);
+    const probed = asObject(
+      parseJson(utf8(head + probe + tail + (afterPadding === undefined ? '' : probe + afterPadding))),
+    );
     if (probed === undefined) continue;
-    const chunk = readChunk(probed);
+    const chunk = { ...readChunk(probed), toolCalls: [] };
     const shownAsReasoning = chunk.reasoning === probe && chunk.content === undefined;
     const shownAsContent = chunk.content === probe && chunk.reasoning === undefined;
-    const plain = chunk.toolCalls.length === 0 && chunk.finishReason === undefined;
+    const plain = readChunk(probed).toolCalls.length === 0 && chunk.finishReason === undefined;
     const bare = chunk.error === undefined && chunk.reported === undefined && chunk.refusal === undefined;
     if (!(shownAsContent || shownAsReasoning) || !plain || !bare || probed.usage != null) continue;
-    if (shownAsReasoning && stripReasoning) return makeTemplate(head, tail, '', '');
+    const parts = { head, tail, afterPadding };
+    if (shownAsReasoning && stripReasoning) return makeTemplate(parts, '', '');
     const frame = latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
     const at = frame.indexOf(probe);
-    return makeTemplate(head, tail, frame.slice(0, at), frame.slice(at + probe.length));
+    return makeTemplate(parts, frame.slice(0, at), frame.slice(at + probe.length));
   }
   return undefined;
 }
 
-const makeTemplate = (head: string, tail: string, outHead: string, outTail: string): ChunkTemplate => ({
+/** What follows a text, up to the padding and after it; undefined for the second where there is none. */
+function cutAtPadding(rest: string): [tail: string, afterPadding: string | undefined] {
+  const found = padding.exec(rest);
+  if (found === null) return [rest, undefined];
+  const start = found.index + found[0].length;
+  return [rest.slice(0, start), rest.slice(plainEnd(rest, start))];
+}
+
+const makeTemplate = (
+  { head, tail, afterPadding }: Pick<ChunkTemplate, 'head' | 'tail' | 'afterPadding'>,
+  outHead: string,
+  outTail: string,
+): ChunkTemplate => ({
   head,
   tail,
+  afterPadding,
   framedHead: `data: ${head}`,
-  framedTail: `${tail}\n\n`,
+  framedTail: afterPadding === undefined ? `${tail}\n\n` : tail,
+  framedAfterPadding: afterPadding === undefined ? undefined : `${afterPadding}\n\n`,
   outHead,
   outTail,
 });
 
 /** The text of an event that fits a template, still escaped as JSON; undefined where it does not fit. */
 export function matchTemplate(event: string, template: ChunkTemplate): string | undefined {
-  const { head, tail } = template;
-  const end = event.length - tail.length;
+  const { head, tail, afterPadding } = template;
   // Slices compared as strings: several times as fast as `startsWith`, which compares character by character.
-  if (end < head.length || event.slice(0, head.length) !== head || event.slice(end) !== tail) return undefined;
+  if (event.slice(0, head.length) !== head) return undefined;
+  if (afterPadding !== undefined) {
+    const textAt = textEnd(event, head.length);
+    const end = textAt === -1 ? -1 : paddedEnd(event, textAt, tail, afterPadding);
+    return end === event.length ? event.slice(head.length, textAt) : undefined;
+  }
+  const end = event.length - tail.length;
+  if (end < head.length || event.slice(end) !== tail) return undefined;
   return textEnd(event, head.length) === end ? event.slice(head.length, end) : undefined;
+}
+
+/** Where an event ends whose text ends at `from` and is followed by `tail`, padding and `after`; -1: it is not. */
+function paddedEnd(bytes: string, from: number, tail: string, after: string): number {
+  const start = from + tail.length;
+  if (bytes.slice(from, start) !== tail) return -1;
+  const end = plainEnd(bytes, start);
+  return bytes.slice(end, end + after.length) === after ? end + after.length : -1;
 }
 
 /** What `copyRun` copied: the frames for the client, where it stopped, and the bytes of text in between. */
@@ -89,7 +128,7 @@ export interface CopiedRun {
  * framing them first. `bytes` must hold no carriage return. Stops before the first event that does not fit.
  */
 export function copyRun(bytes: string, start: number, template: ChunkTemplate): CopiedRun {
-  const { framedHead, framedTail, outHead, outTail } = template;
+  const { framedHead, framedTail, framedAfterPadding, outHead, outTail } = template;
   const headLength = framedHead.length;
   const tailLength = framedTail.length;
   let frames = '';
@@ -100,12 +139,16 @@ export function copyRun(bytes: string, start: number, template: ChunkTemplate): 
     const textAt = at + headLength;
     const plainUntil = plainEnd(bytes, textAt);
     const end = textEnd(bytes, plainUntil);
-    if (end === -1 || bytes.slice(end, end + tailLength) !== framedTail) break;
+    if (end === -1) break;
+    let next = end + tailLength;
+    if (framedAfterPadding !== undefined) next = paddedEnd(bytes, end, framedTail, framedAfterPadding);
+    else if (bytes.slice(end, next) !== framedTail) break;
+    if (next === -1) break;
     const text = bytes.slice(textAt, end);
     if (outHead !== '') frames += outHead + text + outTail;
     textBytes += end === plainUntil ? text.length : unescapedBytes(text);
     events += 1;
-    at = end + tailLength;
+    at = next;
   }
   return { frames, end: at, textBytes, events };
 }

@@ -2,7 +2,7 @@ import type { ChatChunk } from '@sotto/wire';
 import type { AnswerIdentity, ReportedUsage } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
 import { embeddedError } from './classify-failure.ts';
-import { readContent, readToolCalls, type ToolCallPiece } from './content.ts';
+import { type ReadToolCall, readContent, readToolCalls, type ToolCallPiece } from './content.ts';
 import { readUsage } from './usage.ts';
 
 /** One event of a provider's stream, as far as we need it. */
@@ -13,7 +13,7 @@ export interface ProviderChunk {
   readonly content: string | undefined;
   readonly reasoning: string | undefined;
   readonly refusal: string | undefined;
-  readonly toolCalls: readonly ToolCallPiece[];
+  readonly toolCalls: readonly ReadToolCall[];
   readonly finishReason: string | undefined;
   /** Whether there was a first choice at all; events with usage alone have none. */
   readonly hasChoice: boolean;
@@ -44,8 +44,13 @@ export const failedFinish = 'error';
 export const isOutput = (chunk: ProviderChunk): boolean =>
   Boolean(chunk.content || chunk.reasoning || chunk.refusal || chunk.finishReason) || chunk.toolCalls.length > 0;
 
+/** An event whose tool calls are told apart. */
+export interface CompleteChunk extends ProviderChunk {
+  readonly toolCalls: readonly ToolCallPiece[];
+}
+
 /** The event as clients get it, under our own id and model. */
-export function writeChunk(chunk: ProviderChunk, identity: AnswerIdentity, stripReasoning: boolean): ChatChunk {
+export function writeChunk(chunk: CompleteChunk, identity: AnswerIdentity, stripReasoning: boolean): ChatChunk {
   return {
     id: identity.id,
     object: 'chat.completion.chunk',

@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, type JsonObject } from '../json.ts';
+import { asArray, asCount, asObject, asString, type JsonObject } from '../json.ts';
 
 /** The text and the reasoning of a message or a delta; undefined where it has none. */
 export interface ReadContent {
@@ -31,9 +31,9 @@ export function readContent(message: JsonObject): ReadContent {
 }
 
 /** A tool call, or a piece of one, with empty ids and names left out: some providers repeat them as `""`. */
-export function readToolCalls(value: unknown): ToolCallPiece[] {
-  const pieces: ToolCallPiece[] = [];
-  for (const [position, entry] of (asArray(value) ?? []).entries()) {
+export function readToolCalls(value: unknown): ReadToolCall[] {
+  const pieces: ReadToolCall[] = [];
+  for (const entry of asArray(value) ?? []) {
     const call = asObject(entry);
     if (call === undefined) continue;
     const called = asObject(call.function);
@@ -41,7 +41,7 @@ export function readToolCalls(value: unknown): ToolCallPiece[] {
     const name = asString(called?.name);
     const args = asString(called?.arguments);
     pieces.push({
-      index: typeof call.index === 'number' ? call.index : position,
+      index: asCount(call.index),
       ...(id ? { id } : {}),
       ...(call.type === 'function' || id ? { type: 'function' as const } : {}),
       function: { ...(name ? { name } : {}), ...(args === undefined ? {} : { arguments: args }) },
@@ -50,9 +50,16 @@ export function readToolCalls(value: unknown): ToolCallPiece[] {
   return pieces;
 }
 
-export interface ToolCallPiece {
-  readonly index: number;
+/** A piece of a tool call as it was read. */
+export interface ReadToolCall {
+  /** Undefined where the provider did not say. */
+  readonly index: number | undefined;
   readonly id?: string;
   readonly type?: 'function';
   readonly function: { readonly name?: string; readonly arguments?: string };
+}
+
+/** A piece of a tool call whose place among the calls of its answer is known. */
+export interface ToolCallPiece extends ReadToolCall {
+  readonly index: number;
 }

@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from '@sotto/router';
 import type { ReportedUsage } from '../adapter.ts';
-import { isOutput, type ProviderChunk, readChunk, writeChunk } from '../openai/chunk.ts';
+import { type CompleteChunk, isOutput, readChunk, writeChunk } from '../openai/chunk.ts';
 import { classifyEmbeddedError } from '../openai/classify-failure.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { ours } from './fixtures.ts';
@@ -37,7 +37,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
   };
   let isFinished = false;
 
-  const write = (chunk: ProviderChunk): void => {
+  const write = (chunk: CompleteChunk): void => {
     read.hasOutput ||= isOutput(chunk);
     isFinished ||= chunk.finishReason !== undefined;
     const texts = [chunk.content, chunk.reasoning, chunk.refusal];

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { chat } from '../testing/fixtures.ts';
+import { type Conversation, readConversation } from './conversation.ts';
+
+const read = (messages: readonly object[], formats = ['anthropic-claude-v1']): Conversation => {
+  const conversation = readConversation(chat({ messages }).messages, formats);
+  if ('unsupported' in conversation) throw new Error(conversation.unsupported);
+  return conversation;
+};
+const refused = (messages: readonly object[]) => {
+  const conversation = readConversation(chat({ messages }).messages, []);
+  if (!('unsupported' in conversation)) throw new Error('it was read');
+  return conversation;
+};
+const hi = { role: 'user', content: 'hi' };
+const call = (id: string, args = '{}') => ({ id, type: 'function', function: { name: 'f', arguments: args } });
+
+describe('a conversation of two sides', () => {
+  it('has system and developer messages in front, wherever they stood', () => {
+    const { system, turns } = read([
+      { role: 'system', content: 'a' },
+      hi,
+      { role: 'developer', content: [{ type: 'text', text: 'b', cache_control: { type: 'ephemeral' } }] },
+      { role: 'user', content: 'you' },
+    ]);
+    expect(system).toEqual([
+      { kind: 'text', text: 'a', cached: false },
+      { kind: 'text', text: 'b', cached: true },
+    ]);
+    expect(turns).toHaveLength(1);
+  });
+
+  it('has messages of one side in a row as one turn, tool results on the side of the user', () => {
+    const { turns } = read([
+      hi,
+      { role: 'assistant', content: 'one' },
+      { role: 'assistant', content: null, tool_calls: [call('c1', '{"x":1}'), call('c2', '')] },
+      {
+        role: 'tool',
+        tool_call_id: 'c1',
+        content: [
+          { type: 'text', text: 'r' },
+          { type: 'text', text: '1' },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c2', content: '' },
+      { role: 'user', content: 'so?' },
+    ]);
+    expect(turns.map(({ role, blocks }) => [role, blocks.map(({ kind }) => kind)])).toEqual([
+      ['user', ['text']],
+      ['assistant', ['text', 'tool_call', 'tool_call']],
+      ['user', ['tool_result', 'tool_result', 'text']],
+    ]);
+    expect(turns[1]?.blocks[1]).toEqual({ kind: 'tool_call', id: 'c1', name: 'f', input: { x: 1 } });
+    expect(turns[1]?.blocks[2]).toMatchObject({ input: {} });
+    expect(turns[2]?.blocks[0]).toMatchObject({ callId: 'c1', name: 'f', text: 'r\n1' });
+  });
+
+  it('has no blank text, and no turn of nothing', () => {
+    const { turns } = read([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: ' \n' },
+          { type: 'text', text: 'x' },
+        ],
+      },
+      { role: 'assistant', content: '' },
+    ]);
+    expect(turns).toEqual([{ role: 'user', blocks: [{ kind: 'text', text: 'x', cached: false }] }]);
+    expect(
+      refused([
+        { role: 'system', content: 'only' },
+        { role: 'user', content: ' ' },
+      ]),
+    ).toMatchObject({ param: 'messages' });
+  });
+
+  it('has a refusal of an earlier answer as what it said', () => {
+    const { turns } = read([
+      hi,
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] },
+      hi,
+      { role: 'assistant', content: null, refusal: 'never' },
+      hi,
+    ]);
+    expect(turns.filter(({ role }) => role === 'assistant').map(({ blocks }) => blocks)).toEqual([
+      [{ kind: 'text', text: 'no', cached: false }],
+      [{ kind: 'text', text: 'never', cached: false }],
+    ]);
+  });
+
+  it('has the reasoning that the provider takes back, put together, and nobody else’s', () => {
+    const text = (text: string, more: object = {}) => ({
+      type: 'reasoning.text',
+      text,
+      format: 'anthropic-claude-v1',
+      ...more,
+    });
+    const { turns } = read([
+      hi,
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning: 'ab',
+        reasoning_details: [
+          text('a', { index: 0 }),
+          text('b', { index: 0 }),
+          { type: 'reasoning.text', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+          text('c', { index: 1, signature: 't' }),
+          { type: 'reasoning.encrypted', data: 'd', format: 'google-gemini-v1' },
+        ],
+      },
+    ]);
+    expect(turns[1]?.blocks).toEqual([
+      {
+        kind: 'reasoning',
+        detail: { type: 'reasoning.text', text: 'ab', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+      },
+      {
+        kind: 'reasoning',
+        detail: { type: 'reasoning.text', text: 'c', signature: 't', format: 'anthropic-claude-v1', index: 1 },
+      },
+      { kind: 'text', text: 'x', cached: false },
+    ]);
+  });
+
+  it.each([
+    [
+      'arguments that are no object',
+      [hi, { role: 'assistant', tool_calls: [call('c', '[1]')] }],
+      'messages.1.tool_calls.0.function.arguments',
+    ],
+    [
+      'arguments that are no JSON',
+      [hi, { role: 'assistant', tool_calls: [call('c', '{"x"')] }],
+      'messages.1.tool_calls.0.function.arguments',
+    ],
+    ['a result of no call', [hi, { role: 'tool', tool_call_id: 'CANARY', content: 'x' }], 'messages.1.tool_call_id'],
+    [
+      'an image that is none',
+      [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://CANARY' } }] }],
+      'messages.0.content.0.image_url.url',
+    ],
+    [
+      'an image by plain http',
+      [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://CANARY' } }] }],
+      'messages.0.content.0.image_url.url',
+    ],
+    [
+      'an image that is not base64',
+      [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png,CANARY' } }] }],
+      'messages.0.content.0.image_url.url',
+    ],
+  ])('refuses %s, says where, and repeats nothing of it', (_, messages, param) => {
+    const { unsupported, param: at } = refused(messages);
+    expect(at).toBe(param);
+    expect(unsupported).toContain(`\`${param}\``);
+    expect(unsupported).not.toMatch(/CANARY|\[1\]|"x"/);
+  });
+});
