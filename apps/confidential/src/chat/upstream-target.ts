@@ -17,6 +17,17 @@ const ours: ReadonlySet<string> = new Set([
   'user',
   'metadata',
   'store',
+  // What changes the price that the provider asks: the client pays that of the route.
+  'service_tier',
+  'serviceTier',
+  'speed',
+  'inference_geo',
+  'performanceConfig',
+  'best_of',
+  'fallbacks',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
 ]);
 
 /** What is particular to one route of a chat request. */

@@ -2,7 +2,7 @@ import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
 import { claudeGeneration } from '../anthropic/claude-generation.ts';
 import { claudeSchema } from '../anthropic/claude-schema.ts';
-import { asObject } from '../json.ts';
+import { asObject, type JsonObject } from '../json.ts';
 import {
   type AssistantBlock,
   type Conversation,
@@ -33,7 +33,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
   const choice = request.tool_choice;
   const forcesTool = toolConfig !== undefined && choice != null && choice !== 'auto';
   const { thinks, fields } = converseReasoning({ target, turns, forcesTool });
-  const additional = { ...asObject(target.extraBody.additionalModelRequestFields), ...fields };
+  const additional = { ...callersFields(target), ...fields };
   const body = {
     ...target.extraBody,
     system: systemBlocks(conversation, request.response_format),
@@ -58,6 +58,14 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
       }
     : { path: `/model/${model}/converse`, body: JSON.stringify(body), accept: 'application/json' };
 }
+
+/** Fields of the model's maker that would say again what Converse says for all: ceilings, reasoning, the prompt. */
+const ours = /^(?:max|thinking|reasoning|output_config|system|messages|prompt|tool)/i;
+
+const callersFields = ({ extraBody }: ChatTarget): JsonObject =>
+  Object.fromEntries(
+    Object.entries(asObject(extraBody.additionalModelRequestFields) ?? {}).filter(([name]) => !ours.test(name)),
+  );
 
 const imageFormats: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpeg',

@@ -1,6 +1,6 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { asObject } from '../json.ts';
+import { asObject, type JsonObject } from '../json.ts';
 import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { unfitToolName } from '../translate/tool-names.ts';
@@ -21,13 +21,13 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
   const system = conversation.system.map(({ text }) => ({ text }));
   const asksSignatures = !isOlderGemini(target.upstreamModel);
   const body = {
-    ...target.extraBody,
+    ...inCamelCase(target.extraBody),
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents: conversation.turns.map((turn) => geminiContent(turn, asksSignatures)),
     tools: tools === undefined ? undefined : [{ functionDeclarations: tools.map(declaration) }],
     toolConfig: tools === undefined ? undefined : toolConfig(request),
     generationConfig: {
-      ...asObject(target.extraBody.generationConfig),
+      ...inCamelCase(asObject(target.extraBody.generationConfig) ?? {}),
       ...generationConfig(request, target),
     },
     // What it names is shared by everybody who uses the account.
@@ -42,6 +42,10 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
       }
     : { path: `/models/${model}:generateContent`, body: JSON.stringify(body), accept: 'application/json' };
 }
+
+/** The API takes every field in two spellings; in the other one a field would get past those that are ours. */
+const inCamelCase = (fields: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !name.includes('_')));
 
 function addressedImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
   for (const { role, blocks } of turns) {

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, it } from 'vitest';
+import { loadAdapter } from './load-adapter.ts';
+
+/** The files that a file loads with itself, by imports that are not of types alone. */
+function loadedWith(path: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(path)) return seen;
+  seen.add(path);
+  const source = readFileSync(path, 'utf8');
+  for (const [, clause = '', name = ''] of source.matchAll(/^(?:import|export)\s([^;]*?)\sfrom\s'(\.[^']+)';/gms)) {
+    if (!clause.startsWith('type ')) loadedWith(join(dirname(path), name), seen);
+  }
+  return seen;
+}
+
+it('no adapter is loaded before a registry names it', async () => {
+  const root = import.meta.dirname;
+  const loaded = [...loadedWith(join(root, 'index.ts'))].map((path) => relative(root, path));
+  expect(loaded).toContain('load-adapter.ts');
+  expect(loaded).toContain('transport/upstream.ts');
+  expect(loaded.filter((path) => /^(openai|azure|anthropic|google|bedrock|cohere|translate)\//.test(path))).toEqual([]);
+  const own = [...loadedWith(join(root, 'anthropic/anthropic-adapter.ts'))].map((path) => relative(root, path));
+  expect(own).toContain('anthropic/messages-stream.ts');
+});
+
+it.each([
+  ['openai', ['authorization', 'Bearer k']],
+  ['azure', ['api-key', 'k']],
+  ['anthropic', ['anthropic-version', '2023-06-01', 'x-api-key', 'k']],
+  ['google', ['x-goog-api-key', 'k']],
+  ['bedrock', ['authorization', 'Bearer k']],
+  ['cohere', ['authorization', 'Bearer k']],
+] as const)('%s says its key in its own header, and none where there is none', async (name, headers) => {
+  const adapter = await loadAdapter(name);
+  expect(adapter.headers('k')).toEqual(headers);
+  expect(adapter.headers(undefined).join()).not.toMatch(/key|auth/);
+});
