@@ -28,6 +28,9 @@ const ours: ReadonlySet<string> = new Set([
   'web_search_options',
   'search_parameters',
   'plugins',
+  'guardrailConfig',
+  // What would end in records of the account's.
+  'labels',
 ]);
 
 /** What is particular to one route of a chat request. */

@@ -131,7 +131,7 @@ type Tool = NonNullable<ChatRequest['tools']>[number];
 const claudeTool = ({ function: { name, description, parameters, strict }, cache_control }: Tool): object => ({
   name,
   description,
-  input_schema: parameters ?? { type: 'object', properties: {} },
+  input_schema: { type: 'object', properties: {}, ...parameters },
   ...(strict === true ? { strict } : {}),
   ...ephemeral(cache_control != null),
 });

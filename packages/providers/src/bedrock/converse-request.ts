@@ -176,7 +176,7 @@ function converseTools({ tools, tool_choice: choice }: ChatRequest): object | un
       toolSpec: {
         name,
         description: description || undefined,
-        inputSchema: { json: parameters ?? { type: 'object', properties: {} } },
+        inputSchema: { json: { type: 'object', properties: {}, ...parameters } },
         ...(strict === true ? { strict } : {}),
       },
     },

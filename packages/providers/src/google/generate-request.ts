@@ -6,6 +6,8 @@ import { detailFormats } from '../translate/reasoning-details.ts';
 import { unfitToolName } from '../translate/tool-names.ts';
 import { geminiThinking, isOlderGemini } from './gemini-thinking.ts';
 
+const mostStops = 5;
+
 /**
  * A chat request as `generateContent` and `streamGenerateContent` take it.
  * @see https://ai.google.dev/api/generate-content
@@ -17,6 +19,9 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
     unfitToolName(request.tools, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/, 'letters, digits, _ . and -, at most 64') ??
     addressedImage(conversation.turns);
   if (unfit !== undefined) return unfit;
+  if (Array.isArray(request.stop) && request.stop.length > mostStops) {
+    return { unsupported: `\`stop\` must be at most ${mostStops} strings for this model.`, param: 'stop' };
+  }
   const tools = request.tools?.length ? request.tools : undefined;
   const system = conversation.system.map(({ text }) => ({ text }));
   const asksSignatures = !isOlderGemini(target.upstreamModel);

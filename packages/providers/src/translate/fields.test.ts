@@ -271,6 +271,27 @@ const rows: readonly Row[] = [
     bedrock: { has: { inferenceConfig: { stopSequences: ['END'] } } },
   },
   {
+    field: '`stop`',
+    body: { stop: ['1', '2', '3', '4', '5', '6'] },
+    openai: { has: { stop: ['1', '2', '3', '4', '5', '6'] } },
+    anthropic: { has: { stop_sequences: ['1', '2', '3', '4', '5', '6'] } },
+    google: { refused: 'stop' },
+    bedrock: { has: { inferenceConfig: { stopSequences: ['1', '2', '3', '4', '5', '6'] } } },
+  },
+  {
+    field: '`tools`',
+    body: {
+      tools: [
+        { type: 'function', function: { name: 'f' } },
+        { type: 'function', function: { name: 'g', parameters: {} } },
+      ],
+    },
+    openai: { has: { tools: [{ function: { name: 'f' } }, { function: { name: 'g' } }] } },
+    anthropic: { has: { tools: [{ input_schema: { type: 'object' } }, { input_schema: { type: 'object' } }] } },
+    google: { has: { tools: [{ functionDeclarations: [{ name: 'f', description: '' }, { name: 'g' }] }] } },
+    bedrock: { has: { toolConfig: { tools: [{}, { toolSpec: { inputSchema: { json: { type: 'object' } } } }] } } },
+  },
+  {
     field: '`seed`',
     body: { seed: 424_242 },
     openai: { has: { seed: 424_242 } },

@@ -4,7 +4,7 @@ import type { RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds } from './needs.ts';
 
 /** What templates add around content, in tokens: generous, because a hold must be a true bound. */
-const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, image: 16_384 } as const;
+const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 16_384 } as const;
 const imageTokensLikely = 1_000;
 
 /** The output ceiling of a chat request; `conflict` where its two aliases differ (interface 2.3). */
@@ -54,6 +54,7 @@ export function measureChat(
         messages * allowance.message +
         tools.length * allowance.tool +
         (tools.length > 0 ? allowance.toolUse : 0) +
+        (format == null || format.type === 'text' ? 0 : allowance.format) +
         images * allowance.image,
       promptTokensLikely: Math.ceil(allBytes / 3) + messages * 8 + images * imageTokensLikely,
       maxOutputTokens,

@@ -52,7 +52,7 @@ export const messageSchema = z.discriminatedUnion(
       /** What an earlier answer said of its reasoning: needed again by some models in the middle of a tool loop. */
       reasoning: z.string().nullish(),
       reasoning_content: z.string().nullish(),
-      reasoning_details: z.array(reasoningDetailSchema).max(4096).nullish(),
+      reasoning_details: z.array(reasoningDetailSchema).max(65_536).nullish(),
       tool_calls: z.array(toolCallSchema).min(1).max(128).optional(),
       name,
     }),
