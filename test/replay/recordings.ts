@@ -29,6 +29,7 @@ export function recordings(): Recording[] {
   return readFolder(own);
 }
 
+const embeddings = /^(own-)?cohere-/;
 const suffix = /\.(json|chunks\.txt)$/;
 
 function readFolder(folder: string): Recording[] {
@@ -40,7 +41,7 @@ function readFolder(folder: string): Recording[] {
   const read = (file: string): string | undefined =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : undefined;
   return [...names]
-    .filter((name) => !name.startsWith('cohere'))
+    .filter((name) => !embeddings.test(name))
     .map((name) => ({
       name,
       api: apiOf(name),
@@ -54,9 +55,15 @@ function apiOf(name: string): RecordedApi {
   return api as RecordedApi;
 }
 
-/** The whole answer of a provider's embeddings, where it lies beside the project. */
-export const cohereRecording = (): string | undefined =>
-  existsSync(shared) ? readFileSync(join(shared, 'cohere-embedding.json'), 'utf8') : undefined;
+/** Recorded answers of Cohere's embeddings: name and body. */
+export const embeddingRecordings = (): { readonly name: string; readonly body: string }[] =>
+  [own, shared]
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder)
+        .filter((file) => embeddings.test(file))
+        .map((file) => ({ name: file.replace(suffix, ''), body: readFileSync(join(folder, file), 'utf8') })),
+    );
 
 /** What a recording says, read by hand and on purpose without the code under test. */
 export function saidOf({ api, whole, events }: Recording, how: 'whole' | 'stream'): Said {

@@ -9,10 +9,18 @@ import { openAiDialect } from '../kit/dialects/openai.ts';
 import { type ProviderHandler, startProvider } from '../kit/provider.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { framesOf } from './frames.ts';
-import { providersOwnNames, type RecordedApi, type Recording, recordings, saidOf } from './recordings.ts';
+import {
+  embeddingRecordings,
+  providersOwnNames,
+  type RecordedApi,
+  type Recording,
+  recordings,
+  saidOf,
+} from './recordings.ts';
 import { type Said, saidReaders, withEvenArguments } from './said.ts';
 
 const tapes = recordings();
+const embeddingTapes = embeddingRecordings();
 /** Named by place: some recordings are named for what their provider calls the model. */
 const modelOf = (tape: string): string => `lab/tape-${tapes.findIndex(({ name }) => name === tape)}`;
 
@@ -100,20 +108,40 @@ await describeInBothPlanes(
       max_output_tokens: 16_384,
       routes: [route(recording)],
     }));
+    const cohere = await startProvider(({ path, body }, response) => {
+      const tape = embeddingTapes.find(({ name }) => path === '/v2/embed' && name === body.model);
+      response.writeHead(tape === undefined ? 404 : 200, { 'content-type': 'application/json', 'x-provider': 'LEAK' });
+      response.end(tape?.body);
+    });
+    const embeddingModels = embeddingTapes.map(({ name }) => ({
+      id: `embed/${name}`,
+      model_type: 'embedding',
+      context_length: 512,
+      routes: [{ provider: 'tape-cohere', upstream_model: name, privacy_class: 'private', pricing: { input: 0.5 } }],
+    }));
     return {
       // JSON is YAML.
       registry: JSON.stringify({
-        providers: providers.map(({ api, dialect, fake }) => ({
-          id: `tape-${api}`,
-          name: 'Tape',
-          adapter: dialect.adapter,
-          base_url: new URL(fake.baseUrl).origin + dialect.basePath,
-          privacy_class: 'private',
-        })),
+        providers: [
+          {
+            id: 'tape-cohere',
+            name: 'Tape',
+            adapter: 'cohere',
+            base_url: `${new URL(cohere.baseUrl).origin}/v2`,
+            privacy_class: 'private',
+          },
+          ...providers.map(({ api, dialect, fake }) => ({
+            id: `tape-${api}`,
+            name: 'Tape',
+            adapter: dialect.adapter,
+            base_url: new URL(fake.baseUrl).origin + dialect.basePath,
+            privacy_class: 'private',
+          })),
+        ],
       }),
-      catalog: JSON.stringify({ models }),
+      catalog: JSON.stringify({ models: [...models, ...embeddingModels] }),
       stop: async () => {
-        for (const { fake } of providers) await fake.stop();
+        for (const { fake } of [...providers, { fake: cohere }]) await fake.stop();
       },
     };
   },
@@ -161,6 +189,25 @@ await describeInBothPlanes(
           expect(chunks.at(-1).usage.cost).toBe(costOf(said.usage));
           expectNothingOf(answer, providersOwnNames(recording));
         });
+      });
+
+      it.each(embeddingTapes)('the vectors of $name arrive unchanged', async ({ name, body }) => {
+        const recorded = JSON.parse(body) as {
+          id: string;
+          texts: string[];
+          embeddings: { float: number[][] };
+          meta: { billed_units: { input_tokens: number } };
+        };
+        const request = { model: `embed/${name}`, input: recorded.texts };
+        const answer = await ask(planes.service, account.inferenceKey, flow, request, { path: '/embeddings' });
+        expect(answer.status, answer.text).toBe(200);
+        const tokens = recorded.meta.billed_units.input_tokens;
+        expect(JSON.parse(answer.text)).toMatchObject({
+          model: `embed/${name}`,
+          data: recorded.embeddings.float.map((embedding, index) => ({ index, embedding })),
+          usage: { prompt_tokens: tokens, total_tokens: tokens, cost: (tokens * price.input) / 1e6 },
+        });
+        expectNothingOf(answer, [recorded.id]);
       });
 
       it('shows usage in a stream only to who asked for it', async () => {

@@ -12,7 +12,7 @@ const folder = join(import.meta.dirname, 'recordings');
 
 /** The project's own recordings of the OpenAI shape: made-up conversations. Those of other APIs are named for them. */
 export function ownRecordings(): Recording[] {
-  const names = readdirSync(folder).filter((file) => /^own-(?!anthropic|google|bedrock).*\.json$/.test(file));
+  const names = readdirSync(folder).filter((file) => /^own-(?!anthropic|google|bedrock|cohere).*\.json$/.test(file));
   return names.map((file) => {
     const name = file.slice(0, -'.json'.length);
     const events = readFileSync(join(folder, `${name}.chunks.txt`), 'utf8')
