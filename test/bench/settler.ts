@@ -132,6 +132,7 @@ async function realSettler(state: State): Promise<{ settleAll(): Promise<boolean
       ticketSealingKey: Buffer.alloc(32, 3),
       sessionSecret: 'a secret of the bench, forty characters long',
     },
+    media: { image: false, speech: false },
     ticketTtlMs: 300_000,
     limits: { control: 1e6, requests: 1e6, tokens: 1e9 },
     limitsRedis: undefined,

@@ -50,6 +50,8 @@ const contentNames = [
   'Parameter',
   'UnknownField',
   'Embedding',
+  'Picture',
+  'Speech',
   'Malformed',
   'QueryString',
   'UserAgent',
@@ -59,6 +61,8 @@ const contentNames = [
 ] as const;
 const providerNames = [
   'Answer',
+  'Painted',
+  'Spoken',
   'Reasoning',
   'ToolArguments',
   'Refusal',
@@ -135,9 +139,11 @@ beforeAll(async () => {
           routes: [route('alpha'), route('beta')],
         },
         { id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [route('alpha')] },
+        { id: 'm/paint', model_type: 'image', routes: [{ ...route('alpha'), pricing: { image: 0.01 } }] },
+        { id: 'm/voice', model_type: 'tts', routes: [{ ...route('alpha'), pricing: { input_characters: 10 } }] },
       ],
     }),
-    environment: { LOG_LEVEL: 'trace' },
+    environment: { LOG_LEVEL: 'trace', IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
   });
   const { controlUrl, pool } = service;
   const person = { email, password: 'a-long-password', name: marker('PersonName') };
@@ -248,8 +254,17 @@ const frame = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const delta = (piece: object, finish: string | null = null): string =>
   frame({ ...own, object: 'chat.completion.chunk', choices: [{ index: 0, delta: piece, finish_reason: finish }] });
 
+const painted = Buffer.from(`a picture of ${said.Painted}`).toString('base64');
+
 const answersWell: ProviderHandler = (request, response) => {
-  if (request.path.endsWith('/embeddings')) {
+  if (request.path.endsWith('/speech')) {
+    response.writeHead(200, { 'content-type': 'audio/mpeg', ...secretHeaders });
+    response.end(said.Spoken);
+  } else if (request.path.endsWith('/images/generations')) {
+    response.writeHead(200, { 'content-type': 'application/json', ...secretHeaders });
+    const image = { b64_json: painted, revised_prompt: said.ErrorText };
+    response.end(JSON.stringify({ ...own, data: [image], usage }));
+  } else if (request.path.endsWith('/embeddings')) {
     response.writeHead(200, { 'content-type': 'application/json', ...secretHeaders });
     response.end(JSON.stringify({ ...own, object: 'list', data: [{ index: 0, embedding: [0.25] }], usage }));
   } else if (request.body.stream === true) {
@@ -345,6 +360,21 @@ async function askKept(
   return keep(
     call(`${service.baseUrl}${options.path ?? '/chat/completions'}`, { 'x-router-ticket': ticket }, body, options),
   );
+}
+
+const media = {
+  '/images/generations': { model: 'm/paint', prompt: `Paint ${content.Picture}`, user: content.User },
+  '/audio/speech': { model: 'm/voice', input: `Say ${content.Speech}`, instructions: content.UnknownField },
+} as const;
+const mediaPaths = ['/images/generations', '/audio/speech'] as const;
+
+/** Asks for an image or for speech, with a ticket bought for it. */
+async function askMedia(path: (typeof mediaPaths)[number], options: CallOptions = {}): Promise<Called> {
+  const body = media[path];
+  const length = 'input' in body ? { input_chars: body.input.length } : {};
+  const ticket = await buy({ model: body.model, ...length });
+  if (ticket === undefined) throw new Error('no ticket');
+  return keep(call(`${service.baseUrl}${path}`, { 'x-router-ticket': ticket }, body, options));
 }
 
 async function buy(request: object, by = account): Promise<string | undefined> {
@@ -447,6 +477,28 @@ describe('no sink of the service', () => {
       await expectNoContent();
     });
 
+    it('after images and speech', async () => {
+      onAll(answersWell);
+      const before = await usageRows(service, account);
+      const [image, speech] = [await askMedia('/images/generations'), await askMedia('/audio/speech')];
+      expect(image.text).toContain(painted);
+      expect(image.text).not.toContain(said.ErrorText);
+      expect(speech).toMatchObject({ status: 200, text: said.Spoken, ended: 'answered' });
+      expect(JSON.stringify([image.headers, speech.headers])).not.toContain(said.ProviderHeader);
+      // One that leaves in the middle, one that is broken off, and one whose ticket is for another text.
+      onAll((_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' });
+        response.write(said.Spoken);
+      });
+      await askMedia('/audio/speech', { leaveWhen: (text) => text.includes(said.Spoken) });
+      expect((await askMedia('/audio/speech')).ended).toBe('broken');
+      const other = { 'x-router-ticket': (await buy({ model: 'm/voice', input_chars: 1 })) ?? '' };
+      const differs = await keep(call(`${service.baseUrl}/audio/speech`, other, media['/audio/speech']));
+      expect(errorOf(differs)?.type).toBe('ticket_media_mismatch');
+      await until(async () => (await usageRows(service, account)).length >= before.length + 4, 'all is booked');
+      await expectNoContent();
+    });
+
     it.each(failures)('after a provider failed by %s', async (_name, failure) => {
       onAll(failure);
       await Promise.all(
@@ -459,9 +511,10 @@ describe('no sink of the service', () => {
       );
       const input = { model: 'm/embed', input: content.Embedding };
       await keep(ask(service, account.inferenceKey, 'compat', input, { path: '/embeddings' }));
+      await Promise.all(mediaPaths.map((path) => askMedia(path)));
       // What the provider said went to nobody but in an answer.
       const bodies = answers.filter(({ complete }) => !complete).map(({ text }) => text);
-      const { Answer: _, ...notForClients } = said;
+      const { Answer: _, Painted: __, Spoken: ___, ...notForClients } = said;
       expect(found(bodies.join('\n'), forms(notForClients))).toEqual([]);
     });
 
@@ -578,7 +631,6 @@ describe('no sink of the service', () => {
         '409 ticket_reasoning_mismatch',
         '409 ticket_provider_policy_mismatch',
         '429 rate_limited',
-        '503 media_disabled',
       ]) {
         expect([...seen]).toContain(kind);
       }

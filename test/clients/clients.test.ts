@@ -4,6 +4,7 @@ import type { FakeProvider } from '../kit/provider.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { aiSdkSuite } from './ai-sdk.ts';
 import { langchainSuite } from './langchain.ts';
+import { mediaSuite } from './media.ts';
 import { openAiSuite } from './openai.ts';
 import { startWorld } from './world.ts';
 
@@ -38,6 +39,7 @@ await describeInBothPlanes(
     openAiSuite(world);
     aiSdkSuite(world);
     langchainSuite(world);
+    mediaSuite(world);
 
     it('leave nothing held', async () => {
       expect(await planes.service.settled(account)).toBeLessThan(10_000_000_000n);

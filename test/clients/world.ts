@@ -4,6 +4,13 @@ import type { Service } from '../kit/service.ts';
 
 export const chatModel = 'acme/small';
 export const embeddingModel = 'acme/embed';
+export const imageModel = 'acme/paint';
+export const voiceModel = 'acme/voice';
+
+/** The image that everybody gets, and the audio of a text. */
+export const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(5000, 7)]);
+export const spoken = (text: string): Buffer =>
+  Buffer.concat([Buffer.from('fffb10c0', 'hex'), Buffer.from(text.repeat(200))]);
 
 /** Of the one tool that tests offer. */
 export const weatherSchema = {
@@ -81,8 +88,19 @@ export async function startWorld(): Promise<PlanesSetup & { readonly provider: F
           context_length: 8000,
           routes: [{ ...route, upstream_model: 'embed-1', pricing: { input: 0.02 } }],
         },
+        {
+          id: imageModel,
+          model_type: 'image',
+          routes: [{ ...route, upstream_model: 'paint-1', pricing: { image: 0.04 } }],
+        },
+        {
+          id: voiceModel,
+          model_type: 'tts',
+          routes: [{ ...route, upstream_model: 'voice-1', pricing: { input_characters: 15 } }],
+        },
       ],
     }),
+    environment: { IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
     stop: () => provider.stop(),
   };
 }
@@ -95,6 +113,10 @@ const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-
  */
 const answer: ProviderHandler = async (request, response) => {
   if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
+  if (request.path.endsWith('/images/generations')) {
+    return sendJson(response, 200, { created: 1, data: [{ b64_json: picture.toString('base64') }] });
+  }
+  if (request.path.endsWith('/audio/speech')) return speak(request, response);
   const said = lastSaid(request);
   const [, status] = /^fail (\d+)/.exec(said) ?? [];
   if (status !== undefined) {
@@ -137,6 +159,15 @@ const answer: ProviderHandler = async (request, response) => {
   send({}, finish_reason);
   response.end(`data: ${JSON.stringify({ ...identity, choices: [], usage })}\n\ndata: [DONE]\n\n`);
 };
+
+/** Says the text in pieces; `break off` is broken off. */
+async function speak({ body }: SeenRequest, response: Parameters<ProviderHandler>[1]): Promise<void> {
+  const whole = spoken(String(body.input));
+  response.writeHead(200, { 'content-type': 'audio/mpeg' });
+  await new Promise((resolve) => response.write(whole.subarray(0, 1000), resolve));
+  if (body.input === 'break off') response.destroy();
+  else response.end(whole.subarray(1000));
+}
 
 interface Message {
   readonly role: string;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { embeddingsAnswerSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { allOf, ask, expectCallersFault, expectError, flows } from './client.ts';
@@ -45,11 +46,31 @@ export const embeddings: Concept = (suite) => {
       for (const mark of upstreamModels) expect(allOf(answer)).not.toContain(mark);
     });
 
-    it('interface 4.1: dimensions, encoding_format and user reach the provider', async () => {
-      const parameters = { dimensions: 3, encoding_format: 'float', user: 'end-user-7' };
-      const answer = await askFor({ input: 'a', ...parameters });
+    it('interface 4.1, design 1: dimensions and encoding_format reach the provider, user does not', async () => {
+      const parameters = { dimensions: 3, encoding_format: 'float' };
+      const answer = await askFor({ input: 'a', ...parameters, user: 'end-user-7' });
       expect(answer.status, answer.text).toBe(200);
-      expect(suite.lastSeen().body).toMatchObject(parameters);
+      expect(suite.lastSeen().body).toEqual({ model: 'embed-1', input: 'a', ...parameters });
+    });
+
+    it('interface 7: dimensions that the provider does not give are the caller’s error, not a vector of another length', async () => {
+      expectError(await askFor({ input: 'a', dimensions: 64 }), 400, 'invalid_request');
+    });
+
+    it('numbers arrive to the byte as the provider wrote them, and base64 as the floats that it holds', async () => {
+      const written = '[0.1000000000000000055511151231257827,-0.0,1E-7]';
+      const says = (embedding: string) => (_: unknown, response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(`{"data":[{"index":0,"embedding":${embedding}}],"usage":{"prompt_tokens":4,"total_tokens":4}}`);
+      };
+      suite.world.provider('acme').answer(says(written));
+      expect((await askFor({ input: 'a' })).text).toContain(`"embedding":${written}`);
+      const floats = Float32Array.of(0.1, -0, 1e-7);
+      const base64 = Buffer.from(floats.buffer).toString('base64');
+      expect((await askFor({ input: 'a', encoding_format: 'base64' })).text).toContain(`"embedding":"${base64}"`);
+      suite.world.provider('acme').answer(says(`"${base64}"`));
+      const { data } = embeddingsAnswerSchema.parse((await askFor({ input: 'a' })).json);
+      expect(data[0]?.embedding).toEqual([...floats]);
     });
 
     it('interface 7: an unknown model is 404 model_not_found', async () => {
@@ -65,6 +86,9 @@ export const embeddings: Concept = (suite) => {
       ['a mixed list', { input: ['a', 5] }],
       ['fractions for tokens', { input: [1.5] }],
       ['dimensions that are no number', { input: 'a', dimensions: 'many' }],
+      ['an empty text', { input: ['a', ''] }],
+      ['2049 texts', { input: Array(2049).fill('a') }],
+      ['a million halves of tokens', { input: Array(1_000_000).fill(0.5) }],
       ['an unknown encoding', { input: 'a', encoding_format: 'hex' }],
     ])('interface 7: %s is 400 invalid_request', async (_, body) => {
       const answer = await ask(suite.service, suite.account.inferenceKey, { model, ...body }, { path: '/embeddings' });

@@ -149,7 +149,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const [broker, control = broker] = planes;
   if (broker === undefined || control === undefined) throw new Error('no planes');
   for (const plane of planes) plane.start();
-  for (const plane of planes) await plane.ready();
+  try {
+    for (const plane of planes) await plane.ready();
+  } catch (error) {
+    for (const plane of planes) await plane.kill9();
+    throw error;
+  }
 
   const pool = openTestPool(options.databaseUrl);
   const baseUrl = `${confidentialOrigin}/v1`;

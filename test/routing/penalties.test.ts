@@ -76,6 +76,7 @@ async function startBroker(registry: string, url: string): Promise<(typeof broke
       ticketSealingKey: Buffer.from(TICKET_SEALING_KEY, 'base64'),
       settlementMacKey: Buffer.from(SETTLEMENT_MAC_KEY, 'base64'),
     },
+    media: { image: false, speech: false },
     trustProxy: false,
     now: clock.now,
   });

@@ -78,18 +78,23 @@ describe('npm start', () => {
 
   it('runs the commands of the README', async () => {
     const blocks = await readmeBlocks();
-    expect([...blocks.keys()].sort()).toEqual(['billing', 'compatibility', 'more', 'private', 'usage']);
+    expect([...blocks.keys()].sort()).toEqual(['billing', 'compatibility', 'media', 'more', 'private', 'usage']);
     expect(await shell(blocks.get('compatibility') ?? '', first)).toContain('You said: Hello');
     expect(await shell(blocks.get('private') ?? '', first)).toContain('You said: Hello');
+    await shell(blocks.get('media') ?? '', first);
+    const image = await readFile(join(folder, 'image.png'));
+    expect([image.toString('latin1', 1, 4), image.readUInt32BE(16)]).toEqual(['PNG', 512]);
+    expect((await readFile(join(folder, 'speech.mp3'))).readUInt16BE(0)).toBe(0xfffb);
     const more = await shell(blocks.get('more') ?? '', first);
     expect(more).toContain('"embedding"');
-    expect(more).toContain('"available":9.99');
+    // Ten dollars less an image for a cent and what else was asked for.
+    expect(more).toContain('"available":9.98');
     expect(more).toContain('"next_cursor"');
     expect(await shell(blocks.get('usage') ?? '', first)).toMatch(/"model":"demo\/chat",.*"total":/);
     expect(await readFile(join(folder, 'usage.csv'), 'utf8')).toMatch(/^id,at,.*\r\n(.*,demo\/chat,.*\r\n)+$/);
     const billing = await shell(blocks.get('billing') ?? '', first);
     expect(billing).toContain('"status":"paid"');
-    expect(billing).toContain('"available":34.99');
+    expect(billing).toContain('"available":34.98');
   });
 
   it('lets the demo account sign in', async () => {
@@ -171,6 +176,7 @@ describe('a bad value stops the start with one line that names the variable', ()
     ['CONTROL_PORT', 'http', /CONTROL_PORT is `http`: it takes a port number/],
     ['HOST', '0.0.0.0', /HOST is `0\.0\.0\.0`: it takes a loopback address/],
     ['REDIS_URL', 'localhost', /REDIS_URL has a value that cannot be used: it takes a URL such as redis/],
+    ['IMAGE_GENERATION', 'yes', /IMAGE_GENERATION is `yes`: it takes `on` or `off`/],
     ['LOG_LEVEL', 'loud', /LOG_LEVEL is `loud`: it takes fatal, error/],
     ['SESSION_SECRET', 'short', /SESSION_SECRET has a value that cannot be used: it takes at least 32/],
     ['PROVIDERS_FILE', '/nowhere/providers.yaml', /PROVIDERS_FILE is `\/nowhere\/providers\.yaml`: it takes the path/],

@@ -1,15 +1,17 @@
 import { createServer, registerHealth, type ServerOptions } from '@sotto/http';
+import type { MediaSwitches } from '@sotto/router';
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { registerChat } from './chat/chat-route.ts';
 import type { InferenceDependencies } from './deps.ts';
 import { registerEmbeddings } from './embeddings/embeddings-route.ts';
-import { registerDisabledMedia } from './models/media-routes.ts';
+import { registerMedia } from './media-routes.ts';
 import { registerModels } from './models/models-route.ts';
 
 export interface BrokerAppOptions {
   readonly inference: InferenceDependencies;
+  readonly media: MediaSwitches;
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly tls: ServerOptions['tls'];
@@ -21,7 +23,7 @@ const bodyLimit = 32 * 1024 * 1024;
 const maxHeaderBytes = 48 * 1024;
 
 /** The confidential API origin: inference content and nothing of the control plane (interface 1). */
-export function buildApp({ inference, isReady, trustProxy, tls }: BrokerAppOptions): FastifyInstance {
+export function buildApp({ inference, media, isReady, trustProxy, tls }: BrokerAppOptions): FastifyInstance {
   const app = createServer({
     bodyLimit,
     maxHeaderBytes,
@@ -39,6 +41,6 @@ export function buildApp({ inference, isReady, trustProxy, tls }: BrokerAppOptio
   registerChat(app, inference);
   registerEmbeddings(app, inference);
   registerModels(app, inference.admission);
-  registerDisabledMedia(app);
+  registerMedia(app, inference, media);
   return app;
 }

@@ -1,3 +1,4 @@
+import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, setting, type TrustProxy } from '@sotto/settings';
 import { z } from 'zod';
 
@@ -8,6 +9,8 @@ const environmentSchema = z.object({
   HOST: z.string().default('0.0.0.0'),
   REDIS_URL: setting.redisUrl,
   PROVIDERS_FILE: setting.file.optional(),
+  IMAGE_GENERATION: setting.onOff.default('off'),
+  SPEECH_SYNTHESIS: setting.onOff.default('off'),
   TICKET_SEALING_KEY: setting.keyText,
   SETTLEMENT_MAC_KEY: setting.keyText,
   CONFIDENTIAL_TLS: z.enum(['files', 'off'], { error: tlsError }),
@@ -24,6 +27,7 @@ export interface BrokerConfig {
   readonly port: number;
   readonly redisUrl: string;
   readonly providersFile: string | undefined;
+  readonly media: MediaSwitches;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly trustProxy: TrustProxy;
   readonly logLevel: string;
@@ -56,6 +60,7 @@ export function readConfig(environment: Environment): ConfigResult {
       port: env.CONFIDENTIAL_PORT,
       redisUrl: env.REDIS_URL,
       providersFile: env.PROVIDERS_FILE,
+      media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       tls: env.CONFIDENTIAL_TLS === 'files' && certFile && keyFile ? { certFile, keyFile } : undefined,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,

@@ -1,6 +1,6 @@
 import type { ReportedUsage } from '@sotto/providers';
 import { failoverTable, type Route } from '@sotto/router';
-import type { ServiceError } from '@sotto/wire';
+import type { Operation } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
 import { RateLimitError } from './admission/redeem.ts';
@@ -8,11 +8,9 @@ import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
 import type { AttemptFailure } from './attempts/attempt.ts';
 import { ClientLink } from './attempts/client-link.ts';
 import { Deadline } from './attempts/deadline.ts';
-import { type Tried, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
+import { type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
 import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
-
-type Operation = 'chat' | 'embeddings';
 
 /**
  * One inference request from admission to settlement. The operation brings how to ask a provider and how to answer the
@@ -65,7 +63,7 @@ export class InferenceRequest {
   ): Promise<void> {
     const startedAt = deps.now();
     let question: AdmissionQuestion | undefined;
-    const admission = await admit(deps.admission, http.request, () => {
+    const admission = await admit(deps.admission, { request: http.request, operation }, () => {
       question = read();
       return question;
     }).catch((error: unknown) => {
@@ -88,8 +86,11 @@ export class InferenceRequest {
     }
   }
 
-  /** Runs the plan's attempts with the bookkeeping that every operation shares. */
-  async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<Tried<Success>> {
+  /**
+   * Runs the plan's attempts with the bookkeeping that every operation shares. Undefined where the client has left,
+   * which is settled and logged then; throws the caller's error where nobody served.
+   */
+  async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<TriedAndServed<Success> | undefined> {
     const tried = await tryRoutes({
       routes: this.admission.attempts,
       providers: this.deps.providers,
@@ -103,9 +104,15 @@ export class InferenceRequest {
       },
       onFailed: (route, failure, startedAt) => this.#attemptFailed(route, failure, startedAt),
     });
-    if (tried.end === 'client_left') await this.settlement.settle('client_left_before_output', undefined);
-    if (tried.end === 'refused') await this.settlement.settle('no_output', undefined);
-    return tried;
+    if (tried.end === 'served') return tried;
+    if (tried.end === 'client_left') {
+      await this.settlement.settle('client_left_before_output', undefined);
+      this.logged(499, undefined, 'client_left');
+      return undefined;
+    }
+    await this.settlement.settle('no_output', undefined);
+    setHeaders(this.reply, rateHeaders(this.admission.rate));
+    throw tried.error;
   }
 
   /** The first byte limit of an attempt: none for the last candidate, which may think for long. */
@@ -129,12 +136,6 @@ export class InferenceRequest {
       'cache-control',
       'no-store',
     ];
-  }
-
-  /** Refuses the request, with the rate limit headers of an admitted one. */
-  refuse(error: ServiceError): never {
-    setHeaders(this.reply, rateHeaders(this.admission.rate));
-    throw error;
   }
 
   /** The one log line of a request that was admitted. */

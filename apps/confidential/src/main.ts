@@ -21,6 +21,7 @@ async function main(): Promise<void> {
     registryFile: config.providersFile === undefined ? builtInRegistry() : readRegistryFile(config.providersFile),
     providerKey: (name) => process.env[name],
     secrets: config.secrets,
+    media: config.media,
     trustProxy: config.trustProxy,
     tls: config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) },
   });

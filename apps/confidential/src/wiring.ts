@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { randomId, repeat } from '@sotto/http';
-import { type FileProblem, parseRegistry, publicRegistry } from '@sotto/router';
+import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -20,6 +20,8 @@ export interface BrokerOptions {
   /** Reads a provider's key from the broker's own environment. */
   readonly providerKey: (name: string) => string | undefined;
   readonly secrets: BrokerConfig['secrets'];
+  /** Which of the gated operations this deployment offers. */
+  readonly media: MediaSwitches;
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly now?: () => number;
@@ -60,7 +62,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
   const providers = await openProviders(parsed.value, options.providerKey);
   const events = brokerEvents(logger);
-  const registry = publicRegistry(parsed.value, providers.isAvailable);
+  const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
   const measurements = new MeasurementLog(state, now);
   const view = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
   const holds = new HoldBook({
@@ -89,6 +91,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       now,
       randomId,
     },
+    media: options.media,
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
     trustProxy: options.trustProxy,

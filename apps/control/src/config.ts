@@ -1,3 +1,4 @@
+import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, type Settings, setting, type TrustProxy } from '@sotto/settings';
 import { z } from 'zod';
 import { type BillingSettings, readBillingSettings } from './billing/billing-settings.ts';
@@ -10,6 +11,8 @@ const environmentSchema = z.object({
   DATABASE_URL: setting.postgresUrl,
   REDIS_URL: setting.redisUrl,
   CATALOG_FILE: setting.file.optional(),
+  IMAGE_GENERATION: setting.onOff.default('off'),
+  SPEECH_SYNTHESIS: setting.onOff.default('off'),
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   TICKET_SEALING_KEY: setting.keyText,
   ACCOUNT_REF_KEY: setting.keyText,
@@ -33,6 +36,7 @@ export interface ControlConfig {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly catalogFile: string | undefined;
+  readonly media: MediaSwitches;
   readonly ticketTtlMs: number;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
   /** Undefined: no metrics are served. */
@@ -69,6 +73,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       databaseUrl: env.DATABASE_URL,
       redisUrl: env.REDIS_URL,
       catalogFile: env.CATALOG_FILE,
+      media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
       metricsPort: env.METRICS_PORT,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repeat } from '@sotto/http';
+import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { EpochKeeper, forEachReachable, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
-import type { CapabilitiesAnswer } from '@sotto/wire';
+import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -31,6 +32,8 @@ export interface ControlOptions {
   readonly trustedOrigins: readonly string[];
   readonly catalogFile: string;
   readonly secrets: ControlSecrets;
+  /** Which of the gated operations this deployment offers. */
+  readonly media: MediaSwitches;
   readonly ticketTtlMs: number;
   readonly limits: ControlConfig['limits'];
   readonly limitsRedis: Redis | undefined;
@@ -126,12 +129,14 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     origin,
     now,
   });
-  // Media is not served by any adapter yet; connected apps come with the dashboard.
-  const capabilities: CapabilitiesAnswer = {
-    image_generation: { enabled: false },
-    speech_synthesis: { enabled: false },
+  const offers = (operation: Operation): boolean =>
+    isSwitchedOn(options.media, operation) && keeper.isServed(operation);
+  // Connected apps come with the dashboard.
+  const capabilities = (): CapabilitiesAnswer => ({
+    image_generation: { enabled: offers('image') },
+    speech_synthesis: { enabled: offers('speech') },
     connected_apps: { enabled: false },
-  };
+  });
   let hasDatabase = false;
 
   const app = await buildApp({
@@ -143,6 +148,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       pool,
       state,
       keeper,
+      offers,
       ticketSealingKey: secrets.ticketSealingKey,
       accountRefKey: secrets.accountRefKey,
       ticketTtlMs: options.ticketTtlMs,

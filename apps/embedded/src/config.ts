@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import type { BrokerOptions } from '@sotto/confidential';
 import { type BillingSettings, billingVariables, readBillingSettings } from '@sotto/control';
 import { type Environment, readSettings, setting } from '@sotto/settings';
 import { z } from 'zod';
@@ -16,6 +17,8 @@ const environmentSchema = z.object({
   REDIS_URL: setting.redisUrl.optional(),
   CATALOG_FILE: setting.file.optional(),
   PROVIDERS_FILE: setting.file.optional(),
+  IMAGE_GENERATION: setting.onOff.default('on'),
+  SPEECH_SYNTHESIS: setting.onOff.default('on'),
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   TICKET_SEALING_KEY: setting.keyText.optional(),
   ACCOUNT_REF_KEY: setting.keyText.optional(),
@@ -42,6 +45,7 @@ export interface EmbeddedConfig {
   readonly redisUrl: string | undefined;
   readonly catalogFile: string | undefined;
   readonly providersFile: string | undefined;
+  readonly media: BrokerOptions['media'];
   readonly ticketTtlMs: number;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
   readonly logLevel: string;
@@ -90,6 +94,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
       redisUrl: env.REDIS_URL,
       catalogFile: env.CATALOG_FILE,
       providersFile: env.PROVIDERS_FILE,
+      media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
       logLevel: env.LOG_LEVEL,

@@ -51,6 +51,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
       accountRefKey: setting.keyBytes(secrets.ACCOUNT_REF_KEY),
       sessionSecret: secrets.SESSION_SECRET,
     },
+    media: config.media,
     ticketTtlMs: config.ticketTtlMs,
     limits: config.limits,
     limitsRedis: undefined,
@@ -74,7 +75,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
 }
 
 async function openBroker(
-  { files, logger }: OneProcessOptions,
+  { config, files, logger }: OneProcessOptions,
   state: State,
   secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
 ): ReturnType<typeof buildBroker> {
@@ -88,6 +89,7 @@ async function openBroker(
       registryFile: { name: files.registryFile, bytes },
       providerKey: (name) => process.env[name],
       secrets,
+      media: config.media,
       trustProxy: false,
     });
   } catch (error) {

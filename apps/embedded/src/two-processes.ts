@@ -25,6 +25,8 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     TICKET_SEALING_KEY: secrets.TICKET_SEALING_KEY,
     SETTLEMENT_MAC_KEY: secrets.SETTLEMENT_MAC_KEY,
     LOG_LEVEL: config.logLevel,
+    IMAGE_GENERATION: config.media.image ? 'on' : 'off',
+    SPEECH_SYNTHESIS: config.media.speech ? 'on' : 'off',
   };
   const broker = startPlane('@sotto/confidential', [], {
     ...shared,

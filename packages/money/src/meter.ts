@@ -38,8 +38,12 @@ export function meter({ end, reported, counted, price, holdNusd }: MeterReading)
     completionTokens: Math.ceil(counted.producedBytes / bytesPerToken),
   };
   const estimated = reported === undefined;
-  // Of one that did not come to its end nobody has had anything where no token was produced.
-  const isFree = whoPays[end] === 'operator' || (end !== 'completed' && usage.completionTokens === 0);
+  // Of one that did not come to its end nobody has had anything where nothing was produced.
+  const isFree = whoPays[end] === 'operator' || (end !== 'completed' && !hasProduct(usage));
   if (isFree) return { usage, chargeNusd: 0n, excessNusd: 0n, estimated };
   return { usage, ...capToHold(cost(usage, price), holdNusd), estimated };
 }
+
+/** Flat-priced operations are told to the meter once their output began: an image, or text of which some is spoken. */
+const hasProduct = ({ completionTokens, images = 0, inputCharacters = 0 }: Usage): boolean =>
+  completionTokens > 0 || images > 0 || inputCharacters > 0;

@@ -188,6 +188,21 @@ describe('meter', () => {
     expect(meter({ ...reading, end: 'provider_broke_while_held_back' }).chargeNusd).toBeGreaterThan(0n);
   });
 
+  it('charges a flat price whole once something was produced, and nothing for what the provider broke', () => {
+    const speech = { reported: { ...noUsage, inputCharacters: 7 }, counted: { promptTokens: 0, producedBytes: 0 } };
+    const spoken = { ...reading, ...speech, price: { input: 0, output: 0, inputCharacter: 15_000_000 } };
+    for (const end of ['completed', 'client_left', 'provider_broke_while_held_back', 'total_time_ran_out'] as const)
+      expect(meter({ ...spoken, end })).toMatchObject({ chargeNusd: 105_000n, excessNusd: 0n, estimated: false });
+    for (const end of ['provider_broke', 'no_output', 'client_left_before_output'] as const)
+      expect(meter({ ...spoken, end }).chargeNusd).toBe(0n);
+    const image = {
+      ...spoken,
+      reported: { ...noUsage, images: 1 },
+      price: { input: 0, output: 0, image: 40_000_000_000 },
+    };
+    expect(meter({ ...image, holdNusd: 40_000_000n, end: 'completed' }).chargeNusd).toBe(40_000_000n);
+  });
+
   it('never charges more than was held', () => {
     expect(meter({ ...reading, end: 'completed', holdNusd: 5n })).toMatchObject({
       chargeNusd: 5n,

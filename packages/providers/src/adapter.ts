@@ -1,6 +1,13 @@
 import type { Usage } from '@sotto/money';
 import type { AttemptOutcome, RegistryProvider } from '@sotto/router';
-import type { ChatCompletion, ChatRequest, EmbeddingsAnswer, EmbeddingsRequest, UsageAnswer } from '@sotto/wire';
+import type {
+  ChatCompletion,
+  ChatRequest,
+  EmbeddingsRequest,
+  ImageRequest,
+  SpeechRequest,
+  UsageAnswer,
+} from '@sotto/wire';
 
 /** One HTTP request to a provider, beside its address and key. */
 export interface UpstreamRequest {
@@ -65,8 +72,19 @@ export type AnswerReading<Answer> =
     }
   | { readonly ok: false; readonly outcome: AttemptOutcome };
 
+/** Reads one whole answer, piece by piece as it comes. One reader serves one attempt. */
+export interface AnswerReader<Answer> {
+  /** Takes bytes. Never throws. */
+  push(bytes: Buffer): void;
+  /** The answer is over; what it was. */
+  end(): AnswerReading<Answer>;
+}
+
 export type ChatAnswer = Omit<ChatCompletion, 'usage'>;
-export type EmbeddingsResult = Omit<EmbeddingsAnswer, 'usage'>;
+/** Vectors in the order of the inputs, each as its JSON text in the encoding that the request asked for. */
+export interface EmbeddingsResult {
+  readonly vectors: readonly (readonly Buffer[])[];
+}
 
 export interface ChatStreamOptions {
   readonly identity: AnswerIdentity;
@@ -99,6 +117,41 @@ export interface ChatStreamReader {
   readonly events: number;
 }
 
+/** What is particular to one route of an image request. */
+export interface ImageTarget {
+  readonly upstreamModel: string;
+  /** What makes the provider answer base64; undefined: `b64_json`; `none`: it always does and takes no such field. */
+  readonly responseFormat: 'b64_json' | 'base64' | 'none' | undefined;
+}
+
+/** One image. Its base64 stays in the pieces in which it came: it is relayed, never held a second time. */
+export interface ImageResult {
+  readonly base64: readonly Buffer[];
+  readonly mimeType: string;
+}
+
+/** Images of one provider API. Pure, as all of an adapter. */
+export interface ImageAdapter {
+  request(request: ImageRequest, target: ImageTarget): UpstreamRequest;
+  openReader(): AnswerReader<ImageResult>;
+}
+
+/** What is particular to one route of a speech request. */
+export interface SpeechTarget {
+  readonly upstreamModel: string;
+  /** The voice of a request that names none; undefined: none is sent. */
+  readonly defaultVoice: string | undefined;
+}
+
+/** Speech of one provider API; its answer is raw audio and is not read. */
+export interface SpeechAdapter {
+  request(request: SpeechRequest, target: SpeechTarget): UpstreamRequest;
+  /** Whether a 2xx answer of this `content-type` is the audio that was asked for. */
+  isAudio(contentType: string): boolean;
+  /** What the body of a 2xx answer means that is no audio. */
+  classifyBody(body: Buffer): AttemptOutcome;
+}
+
 /** Translates between the OpenAI shape and one provider API. Pure: no sockets, no clock. */
 export interface Adapter {
   /** The headers of every request, as name, value, name, value: what lets us in, and the version of the API. */
@@ -107,7 +160,11 @@ export interface Adapter {
   readChat(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer>;
   openChatStream(options: ChatStreamOptions): ChatStreamReader;
   embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): UpstreamRequest | UnsupportedRequest;
-  readEmbeddings(body: Buffer, request: EmbeddingsRequest, identity: AnswerIdentity): AnswerReading<EmbeddingsResult>;
+  /** Reads one answer; `BufferedReader` serves an API whose answers are read in one go. */
+  openEmbeddings(request: EmbeddingsRequest): AnswerReader<EmbeddingsResult>;
+  /** Absent where the provider API makes none. */
+  readonly images?: ImageAdapter;
+  readonly speech?: SpeechAdapter;
   /** What a failed answer means: its status, and of its body only what tells a refusal from a bad request. */
   classifyFailure(status: number, body: Buffer): AttemptOutcome;
 }

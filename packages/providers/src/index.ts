@@ -1,16 +1,21 @@
 export type {
   Adapter,
   AnswerIdentity,
+  AnswerReader,
   AnswerReading,
   ChatAnswer,
   ChatStreamReader,
   ChatTarget,
   EmbeddingsResult,
+  ImageAdapter,
+  ImageResult,
   ReportedUsage,
+  SpeechAdapter,
   UnsupportedRequest,
   UpstreamRequest,
   UpstreamTarget,
 } from './adapter.ts';
+export { BufferedReader } from './buffered-reader.ts';
 export { loadAdapter } from './load-adapter.ts';
 export {
   openUpstream,
@@ -18,4 +23,5 @@ export {
   type UpstreamAddress,
   type UpstreamCall,
   type UpstreamHandler,
+  type UpstreamHeaders,
 } from './transport/upstream.ts';

@@ -1,11 +1,20 @@
 export { bindCatalog, type DroppedRoute } from './catalog/bind-catalog.ts';
-export type { Catalog, Model, ModelType, Route, RouteCapabilities } from './catalog/catalog.ts';
+export {
+  type Catalog,
+  type Model,
+  type ModelType,
+  modelTypeOf,
+  type Route,
+  type RouteCapabilities,
+} from './catalog/catalog.ts';
 export { type CatalogFile, catalogFileSchema } from './catalog/catalog-file.ts';
 export { modelList } from './catalog/model-list.ts';
 export { type ParsedCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
 export {
   type AdapterName,
+  isSwitchedOn,
+  type MediaSwitches,
   type ProviderRegistry,
   parseRegistry,
   publicRegistry,
@@ -35,6 +44,7 @@ export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, st
 export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize } from './plan/attempt-limits.ts';
 export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
 export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';
+export { imageBounds, noTokens, speechBounds } from './plan/media-needs.ts';
 export { type Needs, noNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
 export { attemptsOf, type Choice, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';

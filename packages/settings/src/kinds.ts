@@ -69,3 +69,6 @@ export const trustProxy = z
 export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
 
 export const isLoopback = (host: string): boolean => loopbackHosts.some((known) => known === host);
+
+/** A switch: `on` or `off`. */
+export const onOff = z.enum(['on', 'off'], { error: 'takes `on` or `off`' });

@@ -50,7 +50,8 @@ export {
   type WorkspaceAnswer,
   workspaceAnswerSchema,
 } from './answers/control.ts';
-export { type EmbeddingsAnswer, embeddingsAnswerSchema } from './answers/embeddings.ts';
+export { embeddingsAnswerPieces, embeddingsAnswerSchema } from './answers/embeddings.ts';
+export { type ImagesAnswer, imagesAnswerAround, imagesAnswerSchema } from './answers/images.ts';
 export {
   type EligibleModelsAnswer,
   eligibleModelsAnswerSchema,
@@ -82,7 +83,8 @@ export {
   receiptQuerySchema,
 } from './requests/billing-request.ts';
 export { type ChatRequest, chatRequestSchema, providerParameters } from './requests/chat-request.ts';
-export { type EmbeddingsRequest, embeddingsRequestSchema, maxEmbeddingInputs } from './requests/embeddings-request.ts';
+export { type EmbeddingsRequest, embeddingsRequestSchema } from './requests/embeddings-request.ts';
+export { type ImageRequest, type ImageSettings, imageRequestSchema, imageSettings } from './requests/image-request.ts';
 export { isJsonWithinDepth, maxJsonDepth } from './requests/json-depth.ts';
 export { type CreateKey, createKeySchema, type UpdateKey, updateKeySchema } from './requests/keys-request.ts';
 export { type Message, maxMessages } from './requests/messages.ts';
@@ -105,7 +107,14 @@ export {
   routingPreviewSchema,
   workspaceQuerySchema,
 } from './requests/routing-request.ts';
-export { type TicketRequest, ticketRequestSchema } from './requests/ticket-request.ts';
+export {
+  maxSpeechCharacters,
+  type SpeechRequest,
+  type SpeechSettings,
+  speechRequestSchema,
+  speechSettings,
+} from './requests/speech-request.ts';
+export { type Operation, operations, type TicketRequest, ticketRequestSchema } from './requests/ticket-request.ts';
 export {
   type UsageDailyQuery,
   type UsageGroup,

@@ -59,6 +59,7 @@ export async function serveUsage(databaseUrl: string, accountId: string): Promis
       ticketSealingKey: secret,
       sessionSecret: 'a secret of the bench, forty characters long',
     },
+    media: { image: false, speech: false },
     ticketTtlMs: 300_000,
     limits: { control: 1e6, requests: 1e6, tokens: 1e9 },
     limitsRedis: undefined,

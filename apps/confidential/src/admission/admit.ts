@@ -23,7 +23,7 @@ import {
   type TicketEnvelope,
   type VersionedKey,
 } from '@sotto/state';
-import { headerNames, ServiceError } from '@sotto/wire';
+import { headerNames, type Operation, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type { SharedView } from '../planning/shared-view.ts';
 import type { KeyCache } from './key-cache.ts';
@@ -62,17 +62,25 @@ export interface AdmissionDependencies {
   readonly random: () => number;
 }
 
+/** What compatibility mode offers (interface 1). */
+const compatible: ReadonlySet<Operation> = new Set(['chat', 'embeddings']);
+
 /**
  * Decides whether a request may run, in either flow, and sets its money aside (design 4).
  * `read` parses the body; it runs after the credential was seen, so that nobody without one learns what a body lacks.
  */
 export async function admit(
   deps: AdmissionDependencies,
-  request: FastifyRequest,
+  { request, operation }: { readonly request: FastifyRequest; readonly operation: Operation },
   read: () => AdmissionQuestion,
 ): Promise<Admission> {
   const bearer = bearerToken(request);
-  if (bearer !== undefined) return admitByKey(deps, bearer, read);
+  if (bearer !== undefined && compatible.has(operation)) return admitByKey(deps, bearer, read);
+  if (bearer !== undefined) {
+    throw new ServiceError('ticket_required', {
+      message: `Requests for ${operation} are served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
+    });
+  }
   const ticket = request.headers[headerNames.ticket];
   if (typeof ticket !== 'string' || ticket === '') throw new ServiceError('ticket_required');
   return admitByTicket(deps, ticket, read);
@@ -133,8 +141,17 @@ function compareBindings(bound: TicketBindings, asked: TicketBindings): void {
   if (bound.model !== asked.model) throw new ServiceError('ticket_model_mismatch');
   if (bound.reasoning !== asked.reasoning) throw new ServiceError('ticket_reasoning_mismatch');
   if (bound.policy !== asked.policy) throw new ServiceError('ticket_provider_policy_mismatch');
-  if (bound.media !== asked.media) throw new ServiceError('ticket_media_mismatch');
+  if (bound.media !== asked.media) {
+    throw new ServiceError('ticket_media_mismatch', { message: mediaMismatches[asked.operation] });
+  }
 }
+
+const mediaMismatches: Partial<Record<Operation, string>> = {
+  image: '`size` or `response_format` differs from what the ticket was issued for.',
+  speech:
+    '`voice`, `response_format` or the length of `input` differs from what the ticket was issued for: ' +
+    '`input_chars` is its exact length in UTF-16 code units.',
+};
 
 async function admitByKey(
   deps: AdmissionDependencies,

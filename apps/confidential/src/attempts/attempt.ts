@@ -1,4 +1,11 @@
-import type { Adapter, Upstream, UpstreamCall, UpstreamHandler, UpstreamRequest } from '@sotto/providers';
+import type {
+  Adapter,
+  Upstream,
+  UpstreamCall,
+  UpstreamHandler,
+  UpstreamHeaders,
+  UpstreamRequest,
+} from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 
 /** How an attempt failed before output. */
@@ -70,15 +77,12 @@ export abstract class Attempt implements UpstreamHandler {
     this.#call?.resume();
   }
 
-  onResponse(
-    status: number,
-    { contentType, retryAfter }: { contentType: string; retryAfter: string | undefined },
-  ): void {
+  onResponse(status: number, headers: UpstreamHeaders): void {
     if (status >= 200 && status < 300) {
-      this.onSuccess(contentType);
+      this.onSuccess(headers);
       return;
     }
-    this.#failing = { status, retryAfterS: readRetryAfter(retryAfter), body: [], bytes: 0 };
+    this.#failing = { status, retryAfterS: readRetryAfter(headers.retryAfter), body: [], bytes: 0 };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#timeOut(), Math.min(maxFailureMs, this.#limits.firstByteMs ?? maxFailureMs));
   }
@@ -108,7 +112,7 @@ export abstract class Attempt implements UpstreamHandler {
   }
 
   /** A 2xx answer begins. */
-  protected abstract onSuccess(contentType: string): void;
+  protected abstract onSuccess(headers: UpstreamHeaders): void;
   protected abstract onAnswerBytes(bytes: Buffer): void;
   protected abstract onAnswerEnd(): void;
   /** The attempt failed: before output, or in the middle of it. */

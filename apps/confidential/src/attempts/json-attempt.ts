@@ -1,4 +1,4 @@
-import type { Adapter, AnswerReading } from '@sotto/providers';
+import type { Adapter, AnswerReader, AnswerReading } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
 
@@ -9,17 +9,15 @@ export type JsonResult<Answer> =
 export interface JsonAttemptOptions<Answer> {
   readonly adapter: Adapter;
   readonly limits: AttemptLimits;
-  readonly read: (body: Buffer) => AnswerReading<Answer>;
+  readonly reader: AnswerReader<Answer>;
+  /** A larger answer is not believed. */
+  readonly maxBytes: number;
   readonly onResult: (result: JsonResult<Answer>) => void;
 }
-
-/** A whole answer larger than this is not believed. */
-const maxAnswerBytes = 64 * 1024 * 1024;
 
 /** An attempt that wants one whole JSON answer. */
 export class JsonAttempt<Answer> extends Attempt {
   readonly #options: JsonAttemptOptions<Answer>;
-  readonly #body: Buffer[] = [];
   #bytes = 0;
 
   constructor(options: JsonAttemptOptions<Answer>) {
@@ -34,15 +32,13 @@ export class JsonAttempt<Answer> extends Attempt {
   protected override onAnswerBytes(bytes: Buffer): void {
     if (this.#bytes === 0) this.awaitMore();
     else this.heard();
-    this.#body.push(bytes);
     this.#bytes += bytes.length;
-    if (this.#bytes > maxAnswerBytes) this.giveUp('malformed_answer');
+    if (this.#bytes > this.#options.maxBytes) this.giveUp('malformed_answer');
+    else this.#options.reader.push(bytes);
   }
 
   protected override onAnswerEnd(): void {
-    const [first] = this.#body;
-    const body = this.#body.length === 1 && first !== undefined ? first : Buffer.concat(this.#body);
-    const reading = this.#options.read(body);
+    const reading = this.#options.reader.end();
     this.finish();
     this.#options.onResult(reading.ok ? { ok: true, reading } : { ok: false, outcome: reading.outcome });
   }

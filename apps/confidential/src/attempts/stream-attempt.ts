@@ -1,13 +1,7 @@
-import type { Adapter, ChatStreamReader } from '@sotto/providers';
+import type { Adapter, ChatStreamReader, UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
-
-/** Where a stream flows once it has output. Frames are `latin1`, one character a byte. */
-export interface StreamSink {
-  write(frames: string): void;
-  /** The stream is over: whole, or broken off by the provider or by its silence. */
-  end(ending: 'complete' | 'broke'): void;
-}
+import { Outlet, type StreamSink } from './outlet.ts';
 
 export type StreamStart = { readonly ok: true } | ({ readonly ok: false } & AttemptFailure);
 
@@ -29,11 +23,9 @@ const lingerMs = 1000;
 export class StreamAttempt extends Attempt {
   readonly #options: StreamAttemptOptions;
   readonly reader: ChatStreamReader;
+  readonly #outlet = new Outlet();
   #started = false;
-  #sink: StreamSink | undefined;
-  #keptBack = '';
   #silentBytes = 0;
-  #ending: 'complete' | 'broke' | undefined;
   #json: Buffer[] | undefined;
 
   constructor(options: StreamAttemptOptions) {
@@ -44,14 +36,10 @@ export class StreamAttempt extends Attempt {
 
   /** Lets the stream flow: what was kept back goes out first. Call once, after a successful start. */
   flowTo(sink: StreamSink): void {
-    this.#sink = sink;
-    const keptBack = this.#keptBack;
-    this.#keptBack = '';
-    if (keptBack !== '') sink.write(keptBack);
-    if (this.#ending !== undefined) sink.end(this.#ending);
+    this.#outlet.flowTo(sink);
   }
 
-  protected override onSuccess(contentType: string): void {
+  protected override onSuccess({ contentType }: UpstreamHeaders): void {
     // Some gateways answer a stream request with a JSON error under status 200.
     if (contentType.startsWith('application/json')) this.#json = [];
   }
@@ -88,19 +76,16 @@ export class StreamAttempt extends Attempt {
       this.#options.onStart({ ok: false, outcome, retryAfterS });
     } else if (this.reader.isComplete && this.reader.failure === undefined) {
       // The answer was whole; only its closing words (usage, the terminator) never came.
-      this.#end('complete');
+      this.#outlet.end('complete');
     } else {
-      this.#end('broke');
+      this.#outlet.end('broke');
     }
   }
 
   #take(frames: string, bytes: number): void {
     const { reader } = this;
     if (this.#started) this.heard();
-    if (frames !== '') {
-      if (this.#sink === undefined) this.#keptBack += frames;
-      else this.#sink.write(frames);
-    }
+    if (frames !== '') this.#outlet.write(frames);
     if (reader.failure !== undefined) {
       this.giveUp(reader.failure);
       return;
@@ -127,11 +112,6 @@ export class StreamAttempt extends Attempt {
       return;
     }
     setTimeout(() => this.abort(), lingerMs).unref();
-    this.#end('complete');
-  }
-
-  #end(ending: 'complete' | 'broke'): void {
-    this.#ending = ending;
-    this.#sink?.end(ending);
+    this.#outlet.end('complete');
   }
 }

@@ -26,8 +26,16 @@ export interface TryRoutesOptions<Success> {
   readonly now: () => number;
 }
 
+/** The attempt that had output; `startedAt` is its own. */
+export interface TriedAndServed<Success> {
+  readonly end: 'served';
+  readonly route: Route;
+  readonly startedAt: number;
+  readonly success: Success;
+}
+
 export type Tried<Success> =
-  | { readonly end: 'served'; readonly route: Route; readonly startedAt: number; readonly success: Success }
+  | TriedAndServed<Success>
   | { readonly end: 'client_left' }
   | { readonly end: 'refused'; readonly error: ServiceError };
 

@@ -1,13 +1,13 @@
-import { nusdToUsd, type RequestEnd } from '@sotto/money';
+import { nusdToUsd } from '@sotto/money';
 import type { ChatStreamReader, ReportedUsage } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import { type ErrorType, errorTable, sseDone, sseFrame } from '@sotto/wire';
 import { shownUsage } from '../answers/shown-usage.ts';
+import { requestEnds, type StreamEnd, streamToClient } from '../answers/stream-to-client.ts';
 import { StreamAttempt, type StreamStart } from '../attempts/stream-attempt.ts';
 import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import type { InferenceRequest } from '../inference-request.ts';
 import type { ChatQuestion } from './chat-question.ts';
-import { type StreamEnd, streamToClient } from './stream-to-client.ts';
 import { chatTarget } from './upstream-target.ts';
 
 /** Serves a chat request that wants a stream. */
@@ -37,12 +37,12 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
     );
     return { result, abort: () => attempt?.abort() };
   });
-  if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
-  if (tried.end === 'refused') return inference.refuse(tried.error);
+  if (tried === undefined) return;
 
   const { route, startedAt, success: attempt } = tried;
   const firstOutputAt = deps.now();
-  const end = await streamToClient(inference, route, attempt);
+  const contentType = 'text/event-stream; charset=utf-8';
+  const end = await streamToClient(inference, { route, attempt, contentType });
   const reported = usageOf(attempt.reader);
   const metered = await inference.settlement.settle(
     requestEnds[end],
@@ -75,14 +75,6 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
  */
 const usageOf = ({ reported, reportedAtBytes, producedBytes }: ChatStreamReader): ReportedUsage | undefined =>
   reportedAtBytes < producedBytes ? undefined : reported;
-
-const requestEnds: Record<StreamEnd, RequestEnd> = {
-  complete: 'completed',
-  client_left: 'client_left',
-  broke: 'provider_broke',
-  broke_while_held_back: 'provider_broke_while_held_back',
-  out_of_time: 'total_time_ran_out',
-};
 
 /** The last frame of a broken stream (design 6): a chunk with `error`, and no terminator after it. */
 function errorFrame(

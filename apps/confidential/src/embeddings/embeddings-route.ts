@@ -1,14 +1,12 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
-import type { EmbeddingsResult } from '@sotto/providers';
 import { embeddingBounds, holdOf, measureEmbeddings, planRequest } from '@sotto/router';
-import { type EmbeddingsRequest, embeddingsRequestSchema, parseRequest } from '@sotto/wire';
+import { type EmbeddingsRequest, embeddingsAnswerPieces, embeddingsRequestSchema, parseRequest } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { AdmissionQuestion } from '../admission/admit.ts';
-import { answerJson } from '../answers/json-answer.ts';
+import { answerInPieces } from '../answers/pieced-answer.ts';
 import { shownUsage } from '../answers/shown-usage.ts';
-import { JsonAttempt, type JsonResult } from '../attempts/json-attempt.ts';
-import { unsupportedAttempt } from '../attempts/try-routes.ts';
+import { tryWhole } from '../attempts/try-whole.ts';
 import type { InferenceDependencies } from '../deps.ts';
 import { InferenceRequest } from '../inference-request.ts';
 import type { ProviderSet } from '../providers/provider-set.ts';
@@ -48,37 +46,30 @@ function readEmbeddingsQuestion(body: object, providers: ProviderSet): Embedding
   };
 }
 
+const maxBytes = 64 * 1024 * 1024;
+
 async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }: EmbeddingsQuestion): Promise<void> {
   const { deps } = inference;
-  const tried = await inference.try<Extract<JsonResult<EmbeddingsResult>, { ok: true }>>(
-    (route, provider, hasSuccessor) => {
-      const { adapter, upstream, entry } = provider;
+  const tried = await tryWhole(inference, {
+    ask(route, { adapter }) {
       // The registry's fixed fields are those of chat requests.
       const request = adapter.embeddingsRequest(embeddings, { upstreamModel: route.upstreamModel, extraBody: {} });
-      if ('unsupported' in request) return unsupportedAttempt(request);
-      let attempt: JsonAttempt<EmbeddingsResult> | undefined;
-      const result = new Promise<JsonResult<EmbeddingsResult>>((resolve) => {
-        attempt = new JsonAttempt({
-          adapter,
-          limits: inference.limitsOf(entry.timeouts, hasSuccessor),
-          read: (body) => adapter.readEmbeddings(body, embeddings, { id: '', created: 0, model: route.modelId }),
-          onResult: resolve,
-        });
-        attempt.start(upstream, request);
-      }).then((read) => (read.ok ? { ok: true as const, success: read } : read));
-      return { result, abort: () => attempt?.abort() };
+      if ('unsupported' in request) return request;
+      return { request, reader: adapter.openEmbeddings(embeddings) };
     },
-  );
-  if (tried.end === 'client_left') return inference.logged(499, undefined, 'client_left');
-  if (tried.end === 'refused') return inference.refuse(tried.error);
+    maxBytes,
+  });
+  if (tried === undefined) return;
 
   const { route, startedAt, success } = tried;
-  const { answer, reported } = success.reading;
+  const { answer, reported } = success;
   const { usage, chargeNusd } = await inference.settlement.settle('completed', inference.served(route, reported, 0));
   deps.measurements.add({ routeId: route.id, success: true, ttftMs: deps.now() - startedAt });
   const { completion_tokens: _, ...shown } = shownUsage(reported, {
     ...usage,
     promptTokens: usage.promptTokens || size.promptTokensLikely,
   });
-  answerJson(inference, route, { ...answer, usage: { ...shown, cost: nusdToUsd(chargeNusd) } });
+  const shownWithCost = { ...shown, cost: nusdToUsd(chargeNusd) };
+  const pieces = embeddingsAnswerPieces({ ...answer, model: route.modelId, usage: shownWithCost });
+  await answerInPieces(inference, route, pieces);
 }

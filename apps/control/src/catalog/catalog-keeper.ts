@@ -5,6 +5,7 @@ import {
   type Catalog,
   type Counts,
   isPenalized,
+  isSwitchedOn,
   type Measurements,
   measurementsOf,
   type Penalties,
@@ -13,6 +14,7 @@ import {
   type RouteStatus,
 } from '@sotto/router';
 import type { CatalogPort, HealthPort } from '@sotto/state';
+import type { Operation } from '@sotto/wire';
 import type { ControlEvents } from '../events.ts';
 
 export interface CatalogKeeperDependencies {
@@ -48,6 +50,12 @@ export class CatalogKeeper {
 
   get registry(): RegistryPublic | undefined {
     return this.#registry;
+  }
+
+  /** Whether the brokers, too, serve an operation: a ticket for one that they do not is worth nothing. */
+  isServed(operation: Operation): boolean {
+    const media = this.#registry?.media;
+    return media === undefined || isSwitchedOn(media, operation);
   }
 
   status(): RouteStatus {

@@ -9,7 +9,7 @@ import { uptimeOf } from './uptime.ts';
 export interface CatalogRoutesDependencies {
   readonly pool: pg.Pool;
   readonly keeper: CatalogKeeper;
-  readonly capabilities: CapabilitiesAnswer;
+  readonly capabilities: () => CapabilitiesAnswer;
 }
 
 const publicCache = 'public, max-age=60, stale-while-revalidate=600';
@@ -46,7 +46,7 @@ export function registerCatalog(app: FastifyInstance, { pool, keeper, capabiliti
 
   app.get('/v1/capabilities', async (_request, reply) => {
     reply.header('cache-control', publicCache).header('access-control-allow-origin', '*');
-    return capabilities;
+    return capabilities();
   });
 }
 

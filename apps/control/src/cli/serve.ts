@@ -53,6 +53,7 @@ export async function serve(context: CliProcess): Promise<number> {
     trustedOrigins: [],
     catalogFile: config.catalogFile ?? builtInCatalog,
     secrets: config.secrets,
+    media: config.media,
     ticketTtlMs: config.ticketTtlMs,
     limits: config.limits,
     limitsRedis,

@@ -1,13 +1,10 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
-import { bestOfBand, type ModelType, noNeeds, weakestReachableClass } from '@sotto/router';
+import { bestOfBand, weakestReachableClass } from '@sotto/router';
 import { bindingsOf, hashSecret, type ProjectionPort, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
 import {
-  autoModelId,
-  parseModelReference,
+  type Operation,
   parseRequest,
-  type ReasoningSelection,
-  reasoningSelection,
   ServiceError,
   type TicketAnswer,
   type TicketRequest,
@@ -17,11 +14,14 @@ import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { type PresentedKey, requireKey } from '../credentials/api-credentials.ts';
+import { operationOf, readTicketQuestion } from './ticket-question.ts';
 
 export interface TicketDependencies {
   readonly pool: pg.Pool;
   readonly state: ProjectionPort;
   readonly keeper: CatalogKeeper;
+  /** False for what is switched off on this deployment. */
+  readonly offers: (operation: Operation) => boolean;
   readonly ticketSealingKey: Buffer;
   readonly accountRefKey: Buffer;
   readonly ticketTtlMs: number;
@@ -42,21 +42,9 @@ export function registerTickets(app: FastifyInstance, deps: TicketDependencies):
 async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: TicketRequest): Promise<TicketAnswer> {
   const { catalog } = deps.keeper;
   if (catalog === undefined) throw new ServiceError('service_unavailable');
-  if (asked.operation === 'image' || asked.operation === 'speech') throw new ServiceError('media_disabled');
-  const reasoning = reasoningSelection(asked);
-  if (reasoning === 'conflict') {
-    throw new ServiceError('invalid_request', {
-      message: '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
-      param: 'reasoning_effort',
-    });
-  }
-  refuseMediaFields(asked);
-  const modelType = modelTypeOf(deps, asked);
-  const needs = {
-    ...noNeeds(modelType),
-    reasoningEffort: reasoning.effort,
-    reasoningDisabled: reasoning.enabled === false,
-  };
+  const operation = operationOf(asked, catalog);
+  if (!deps.offers(operation)) throw new ServiceError('media_disabled');
+  const { bindings, needs } = readTicketQuestion(asked, operation);
   const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
   const plaintext = weakestReachableClass(asked, needs, context);
   // End-to-end-encrypted routes are for those who ask for them; a plaintext body is refused with such a ticket.
@@ -70,7 +58,15 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
 
   const expiresAt = deps.now() + deps.ticketTtlMs;
   const shard = shardOfWallet(key.walletId);
-  const ticket = seal(deps, key, { asked, modelType, reasoning, expiresAt, shard });
+  const ticket = sealTicket(deps.ticketSealingKey, {
+    v: 1,
+    shard,
+    generation: key.generation,
+    expiresAt,
+    bindings: bindingsOf(bindings),
+    preferences: key.preferences,
+    accountRef: sealAccountRef(deps.accountRefKey, key),
+  });
   const minted = await deps.state.mint({
     shard,
     ticketHash: hashSecret(ticket),
@@ -90,51 +86,3 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
 
 const asksForE2ee = ({ provider }: TicketRequest): boolean =>
   typeof provider === 'string' || provider?.minimum_privacy === 'e2ee';
-
-interface Sealing {
-  readonly asked: TicketRequest;
-  readonly modelType: ModelType;
-  readonly reasoning: ReasoningSelection;
-  readonly expiresAt: number;
-  readonly shard: number;
-}
-
-function seal(
-  deps: TicketDependencies,
-  key: PresentedKey,
-  { asked, modelType, reasoning, expiresAt, shard }: Sealing,
-): string {
-  const { model, models, provider } = asked;
-  const operation = modelType === 'embedding' ? 'embeddings' : 'chat';
-  return sealTicket(deps.ticketSealingKey, {
-    v: 1,
-    shard,
-    generation: key.generation,
-    expiresAt,
-    bindings: bindingsOf({ operation, model, models, provider, reasoning: operation === 'chat' ? reasoning : {} }),
-    preferences: key.preferences,
-    accountRef: sealAccountRef(deps.accountRefKey, key),
-  });
-}
-
-/** A chat or embeddings ticket binds no media; a field that would go unbound is a mistake worth telling. */
-function refuseMediaFields(asked: TicketRequest): void {
-  for (const field of ['size', 'response_format', 'input_chars', 'voice'] as const) {
-    if (asked[field] != null) {
-      throw new ServiceError('invalid_request', {
-        message: `\`${field}\` belongs to tickets with \`operation\` image or speech.`,
-        param: field,
-      });
-    }
-  }
-}
-
-/** What kind of model the ticket is for: told by `operation`, else by the model itself. */
-function modelTypeOf({ keeper }: TicketDependencies, { operation, model }: TicketRequest): ModelType {
-  if (operation === 'chat') return 'text';
-  if (operation === 'embeddings') return 'embedding';
-  const { id } = parseModelReference(model);
-  const type = id === autoModelId ? 'text' : keeper.catalog?.models.get(id)?.type;
-  if (type === 'image' || type === 'tts') throw new ServiceError('media_disabled');
-  return type ?? 'text';
-}

@@ -29,4 +29,20 @@ export const demoCatalogEntries = `
         upstream_model: demo-embedding
         privacy_class: private
         pricing: {input: 0.02}
+  - id: demo/image
+    name: Demo image (one colour)
+    model_type: image
+    routes:
+      - provider: demo
+        upstream_model: demo-image
+        privacy_class: private
+        pricing: {image: 0.01}
+  - id: demo/speech
+    name: Demo speech (silence)
+    model_type: tts
+    routes:
+      - provider: demo
+        upstream_model: demo-speech
+        privacy_class: private
+        pricing: {input_characters: 15}
 `;

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { countWords, type DemoAnswer, type DemoRequest, demoAnswer, demoVector } from './demo-answer.ts';
+import { demoImage, demoSpeech } from './demo-media.ts';
 
 export interface DemoProvider {
   /** Its OpenAI-shaped API, on loopback. */
@@ -46,6 +47,16 @@ export async function startDemoProvider(): Promise<DemoProvider> {
       const tokens = inputs.reduce((sum, input) => sum + countWords(String(input)), 0);
       return { object: 'list', data, model: body.model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
     },
+  );
+
+  app.post<{ Body: { prompt: string; size: string } }>('/v1/images/generations', async ({ body }) => {
+    const [width = 0, height = 0] = body.size.split('x').map(Number);
+    const image = demoImage(body.prompt, width, height).toString('base64');
+    return { created: Math.floor(Date.now() / 1000), data: [{ b64_json: image }] };
+  });
+
+  app.post<{ Body: { input: string } }>('/v1/audio/speech', async ({ body }, reply) =>
+    reply.type('audio/mpeg').send(demoSpeech(body.input)),
   );
 
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -2,18 +2,18 @@ import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
 import type { EmbeddingsRequest } from '@sotto/wire';
 import type {
   Adapter,
-  AnswerIdentity,
-  AnswerReading,
+  AnswerReader,
   EmbeddingsResult,
   UnsupportedRequest,
   UpstreamRequest,
   UpstreamTarget,
 } from '../adapter.ts';
 import { bearer } from '../bearer.ts';
-import { asCount, asObject, parseJson } from '../json.ts';
-import { readEmbeddings } from '../openai/embeddings.ts';
+import { asArray, asCount, asObject } from '../json.ts';
+import { promptUsage } from '../openai/usage.ts';
 import { embeddingTexts } from '../translate/embedding-texts.ts';
 import { withoutChat } from '../translate/unsupported.ts';
+import { VectorsReader } from '../vectors-reader.ts';
 
 /** The most texts of one call. */
 const mostTexts = 96;
@@ -26,7 +26,7 @@ export const cohereAdapter: Adapter = {
   ...withoutChat,
   headers: bearer,
   embeddingsRequest,
-  readEmbeddings: readCohere,
+  openEmbeddings,
   classifyFailure,
 };
 
@@ -46,17 +46,11 @@ function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): 
   return { path: '/embed', body: JSON.stringify(body), accept: 'application/json' };
 }
 
-function readCohere(
-  body: Buffer,
-  request: EmbeddingsRequest,
-  identity: AnswerIdentity,
-): AnswerReading<EmbeddingsResult> {
-  const raw = asObject(parseJson(body.toString('utf8')));
-  const vectors = asObject(raw?.embeddings)?.float;
-  const data = Array.isArray(vectors) ? vectors.map((embedding) => ({ embedding })) : undefined;
-  const input = asCount(asObject(asObject(raw?.meta)?.billed_units)?.input_tokens);
-  const usage = input === undefined ? undefined : { prompt_tokens: input, total_tokens: input };
-  return readEmbeddings(Buffer.from(JSON.stringify({ data, usage })), request, identity);
+function openEmbeddings(request: EmbeddingsRequest): AnswerReader<EmbeddingsResult> {
+  return new VectorsReader(request, ({ embeddings, meta }) => ({
+    entries: asArray(asObject(embeddings)?.float)?.map((vector) => ({ vector })),
+    reported: promptUsage(asCount(asObject(asObject(meta)?.billed_units)?.input_tokens)),
+  }));
 }
 
 /** @see https://docs.cohere.com/reference/errors: 498 is a refusal of the content, 499 a call that we ended. */

@@ -1,15 +1,15 @@
 import type { EmbeddingsRequest } from '@sotto/wire';
 import type {
-  AnswerIdentity,
-  AnswerReading,
+  AnswerReader,
   EmbeddingsResult,
   UnsupportedRequest,
   UpstreamRequest,
   UpstreamTarget,
 } from '../adapter.ts';
-import { asArray, asCount, asObject, parseJson } from '../json.ts';
-import { readEmbeddings } from '../openai/embeddings.ts';
+import { asArray, asCount, asObject } from '../json.ts';
+import { promptUsage } from '../openai/usage.ts';
 import { embeddingTexts } from '../translate/embedding-texts.ts';
+import { VectorsReader } from '../vectors-reader.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 
 /** The most texts of one call. */
@@ -33,15 +33,9 @@ export function embedRequest(request: EmbeddingsRequest, target: UpstreamTarget)
 }
 
 /** Reads the vectors, in the order of the texts. What they cost in tokens is not always told. */
-export function readEmbedded(
-  body: Buffer,
-  request: EmbeddingsRequest,
-  identity: AnswerIdentity,
-): AnswerReading<EmbeddingsResult> {
-  const raw = asObject(parseJson(body.toString('utf8')));
-  if (raw?.error !== undefined) return { ok: false, outcome: classifyEmbedded(raw.error) };
-  const data = asArray(raw?.embeddings)?.map((entry) => ({ embedding: asObject(entry)?.values }));
-  const prompt = asCount(asObject(raw?.usageMetadata)?.promptTokenCount);
-  const usage = prompt === undefined ? undefined : { prompt_tokens: prompt, total_tokens: prompt };
-  return readEmbeddings(Buffer.from(JSON.stringify({ data, usage })), request, identity);
-}
+export const openEmbedded = (request: EmbeddingsRequest): AnswerReader<EmbeddingsResult> =>
+  new VectorsReader(request, ({ error, embeddings, usageMetadata }) => ({
+    failure: error === undefined ? undefined : classifyEmbedded(error),
+    entries: asArray(embeddings)?.map((entry) => ({ vector: asObject(entry)?.values })),
+    reported: promptUsage(asCount(asObject(usageMetadata)?.promptTokenCount)),
+  }));

@@ -1,6 +1,6 @@
 import type { Adapter } from '../adapter.ts';
 import { classifyFailure } from './classify-failure.ts';
-import { embedRequest, readEmbedded } from './embed-contents.ts';
+import { embedRequest, openEmbedded } from './embed-contents.ts';
 import { generateRequest } from './generate-request.ts';
 import { GenerateStream } from './generate-stream.ts';
 import { readGenerated } from './read-generated.ts';
@@ -12,6 +12,6 @@ export const googleAdapter: Adapter = {
   readChat: readGenerated,
   openChatStream: (options) => new GenerateStream(options),
   embeddingsRequest: embedRequest,
-  readEmbeddings: readEmbedded,
+  openEmbeddings: openEmbedded,
   classifyFailure,
 };

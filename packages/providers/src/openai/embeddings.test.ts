@@ -1,13 +1,13 @@
 import { type EmbeddingsRequest, embeddingsRequestSchema } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ours, target } from '../testing/fixtures.ts';
-import { embeddingsRequest, readEmbeddings } from './embeddings.ts';
+import { embeddingsRequest, openEmbeddings } from './embeddings.ts';
 
 const ask = (body: object = {}): EmbeddingsRequest =>
   embeddingsRequestSchema.parse({ model: 'acme/embed', input: 'x', ...body });
-const upstream = (body: object = {}, more: Parameters<typeof target>[0] = {}) =>
-  JSON.parse(embeddingsRequest(ask(body), target({ upstreamModel: 'embed-1', ...more })).body);
+const target = (extraBody: Record<string, unknown> = {}) => ({ upstreamModel: 'embed-1', extraBody });
+const upstream = (body: object = {}, extraBody?: Record<string, unknown>) =>
+  JSON.parse(embeddingsRequest(ask(body), target(extraBody)).body);
 
 const base64 = (vector: readonly number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64');
 const entry = (embedding: unknown, index?: unknown) => ({
@@ -17,28 +17,36 @@ const entry = (embedding: unknown, index?: unknown) => ({
 });
 const usage = { prompt_tokens: 4, total_tokens: 4 };
 
-const read = (data: unknown, request: object = {}) =>
-  readEmbeddings(Buffer.from(JSON.stringify({ object: 'list', model: 'THEIRS', data, usage })), ask(request), ours);
-
-function vectors(data: unknown, request: object = {}): unknown[] {
-  const reading = read(data, request);
-  if (!reading.ok) throw new Error(`not read: ${reading.outcome}`);
-  expect(reading.answer.data.map(({ index }) => index)).toEqual(reading.answer.data.map((_, i) => i));
-  return reading.answer.data.map(({ embedding }) => embedding);
+function readText(text: string, request: object = {}, pieceBytes = 50) {
+  const reader = openEmbeddings(ask(request));
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += pieceBytes) reader.push(bytes.subarray(at, at + pieceBytes));
+  return reader.end();
 }
+const read = (data: unknown, request?: object) =>
+  readText(JSON.stringify({ object: 'list', model: 'THEIRS', data, usage }), request);
+
+/** The vectors of an answer, as the JSON texts that clients get. */
+function texts(text: string, request: object = {}, pieceBytes?: number): string[] {
+  const reading = readText(text, request, pieceBytes);
+  if (!reading.ok) throw new Error(`not read: ${reading.outcome}`);
+  return reading.answer.vectors.map((json) => Buffer.concat(json).toString('utf8'));
+}
+const vectors = (data: unknown, request: object = {}): unknown[] =>
+  texts(JSON.stringify({ object: 'list', model: 'THEIRS', data, usage }), request).map((json) => JSON.parse(json));
 
 describe('a request for embeddings', () => {
   it('goes upstream field by field, without null and without what was not checked', () => {
     const body = {
       encoding_format: null,
       dimensions: null,
-      user: null,
+      user: 'CANARY',
       provider: 'acme',
       CANARY: 1,
       input_type: 'query',
     };
     expect(upstream(body)).toEqual({ model: 'embed-1', input: 'x' });
-    const whole = { input: ['a', 'b'], encoding_format: 'base64', dimensions: 64, user: 'u' };
+    const whole = { input: ['a', 'b'], encoding_format: 'base64', dimensions: 64 };
     expect(upstream(whole)).toEqual({ model: 'embed-1', ...whole });
     expect(embeddingsRequest(ask(), target())).toMatchObject({ path: '/embeddings', accept: 'application/json' });
   });
@@ -48,7 +56,7 @@ describe('a request for embeddings', () => {
   });
 
   it('has the extra body, which replaces nothing that is ours', () => {
-    expect(upstream({}, { extraBody: { model: 'X', input: 'X', truncate: 'END' } })).toEqual({
+    expect(upstream({}, { model: 'X', input: 'X', truncate: 'END' })).toEqual({
       model: 'embed-1',
       input: 'x',
       truncate: 'END',
@@ -57,10 +65,10 @@ describe('a request for embeddings', () => {
 });
 
 describe('an answer with embeddings', () => {
-  it('is written under the canonical model, with the usage that was reported', () => {
+  it('is its vectors, with the usage that was reported', () => {
     expect(read([entry([0.5, -1], 0)])).toEqual({
       ok: true,
-      answer: { object: 'list', model: ours.model, data: [{ object: 'embedding', index: 0, embedding: [0.5, -1] }] },
+      answer: { vectors: [expect.anything()] },
       reported: { usage: expect.objectContaining({ promptTokens: 4, completionTokens: 0 }), shown: expect.anything() },
       producedBytes: 0,
     });
@@ -89,6 +97,24 @@ describe('an answer with embeddings', () => {
     );
   });
 
+  it('keeps numbers to the byte where both sides speak numbers', () => {
+    const written = ['[0.1000000000000000055511151231257827,-0.0, 1E-7]', '[12345678901234567890.5 , 3e2,0 ]'];
+    const data = written.map((embedding, index) => `{"index":${index},"embedding":${embedding}}`);
+    for (const size of [1, 7, 10_000])
+      expect(texts(`{"data":[${data.join(', ')}]}`, { input: ['a', 'b'] }, size)).toEqual(written);
+  });
+
+  it('turns base64 into the numbers that it holds, a negative zero too', () => {
+    expect(texts(JSON.stringify({ data: [entry(base64([-0, 0.1]))] }))).toEqual(['[-0.0,0.10000000149011612]']);
+  });
+
+  it('without the `dimensions` that were asked for is not what was asked: another provider may know them', () => {
+    expect(vectors([entry([1, 2])], { dimensions: 2 })).toEqual([[1, 2]]);
+    expect(vectors([entry(base64([1, 2]))], { dimensions: 2, encoding_format: 'base64' })).toHaveLength(1);
+    expect(read([entry([1, 2, 3])], { dimensions: 2 })).toEqual({ ok: false, outcome: 'unprocessable' });
+    expect(read([entry(base64([1]))], { dimensions: 2 })).toEqual({ ok: false, outcome: 'unprocessable' });
+  });
+
   it('is in the order of the inputs, whichever the provider answered in', () => {
     const input = ['a', 'b', 'c'];
     expect(vectors([entry([2], 2), entry([0], 0), entry([1], 1)], { input })).toEqual([[0], [1], [2]]);
@@ -100,12 +126,18 @@ describe('an answer with embeddings', () => {
     expect(vectors([entry([1], 0), entry([2], 1)], { input: [[5], [6, 7]] })).toEqual([[1], [2]]);
   });
 
-  it.each([
+  it.each<[name: string, data: unknown, request?: object]>([
     ['fewer vectors than inputs', [entry([1], 0)]],
     ['more vectors than inputs', [entry([1], 0), entry([1], 1), entry([1], 2)]],
     ['an index twice', [entry([1], 0), entry([1], 0)]],
     ['an index beyond the inputs', [entry([1], 0), entry([1], 2)]],
     ['a negative index', [entry([1], 0), entry([1], -1)]],
+    ['vectors of two lengths', [entry([1], 0), entry([1, 2], 1)]],
+    [
+      'a number that no float holds, asked for as base64',
+      [entry([1], 0), entry([1e39], 1)],
+      { encoding_format: 'base64' },
+    ],
     ['half an index', [entry([1], 0), entry([1], 0.5)]],
     ['an index that is a text', [entry([1], 0), entry([1], '1')]],
     ['an empty vector', [entry([1], 0), entry([], 1)]],
@@ -116,12 +148,12 @@ describe('an answer with embeddings', () => {
     ['no vector', [entry([1], 0), { index: 1 }]],
     ['an entry that is none', [entry([1], 0), 7]],
     ['no list', { 0: entry([1]) }],
-  ])('is malformed with %s', (_, data) => {
-    expect(read(data, { input: ['a', 'b'] })).toEqual({ ok: false, outcome: 'malformed_answer' });
+  ])('is malformed with %s', (_, data, request = {}) => {
+    expect(read(data, { input: ['a', 'b'], ...request })).toEqual({ ok: false, outcome: 'malformed_answer' });
   });
 
   it('may be an error under status 200', () => {
-    const error = (body: string) => readEmbeddings(Buffer.from(body), ask(), ours);
+    const error = (body: string) => readText(body);
     expect(error('{"error":{"code":429}}')).toEqual({ ok: false, outcome: 'rate_limited' });
     expect(error('{"object":"error","code":500}')).toEqual({ ok: false, outcome: 'server_error' });
     expect(error('<html>')).toEqual({ ok: false, outcome: 'malformed_answer' });

@@ -3,8 +3,10 @@ import { bearer } from '../bearer.ts';
 import { chatRequest } from './chat-request.ts';
 import { OpenAiChatStream } from './chat-stream.ts';
 import { classifyFailure } from './classify-failure.ts';
-import { embeddingsRequest, readEmbeddings } from './embeddings.ts';
+import { embeddingsRequest, openEmbeddings } from './embeddings.ts';
+import { openAiImages } from './images.ts';
 import { readChat } from './read-chat.ts';
+import { openAiSpeech } from './speech.ts';
 
 /** The adapter of every provider that speaks the OpenAI shape. */
 export const openAiAdapter: Adapter = {
@@ -13,6 +15,8 @@ export const openAiAdapter: Adapter = {
   readChat,
   openChatStream: (options) => new OpenAiChatStream(options),
   embeddingsRequest,
-  readEmbeddings,
+  openEmbeddings,
+  images: openAiImages,
+  speech: openAiSpeech,
   classifyFailure,
 };

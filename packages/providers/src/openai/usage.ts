@@ -58,6 +58,10 @@ export function readUsage(value: unknown, { hasCompletion = true } = {}): Report
   };
 }
 
+/** The usage of an answer that has no completion, where its API tells the prompt alone. */
+export const promptUsage = (tokens: number | undefined): ReportedUsage | undefined =>
+  readUsage({ prompt_tokens: tokens, total_tokens: tokens }, { hasCompletion: false });
+
 /** The whole counts of a details object. */
 function counts(value: unknown): Record<string, number> | undefined {
   const raw: JsonObject | undefined = asObject(value);

@@ -1,11 +1,17 @@
 import { type EmbeddingsRequest, embeddingsRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import type { Adapter, AnswerReading, EmbeddingsResult } from '../adapter.ts';
 import { loadAdapter } from '../load-adapter.ts';
-import { ours } from '../testing/fixtures.ts';
 
 const request = (body: object = {}): EmbeddingsRequest =>
   embeddingsRequestSchema.parse({ model: 'acme/embed', input: ['a', 'b'], ...body });
 const target = { upstreamModel: 'embed-1', extraBody: {} };
+
+function read(adapter: Adapter, body: object): AnswerReading<EmbeddingsResult> {
+  const reader = adapter.openEmbeddings(request());
+  reader.push(Buffer.from(JSON.stringify(body)));
+  return reader.end();
+}
 
 const vectors = {
   cohere: (floats: readonly number[][]) => ({
@@ -52,23 +58,17 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
       [0.03302002, -1e-7],
       [0.1, 2],
     ];
-    const body = Buffer.from(JSON.stringify(vectors[api](floats)));
-    const reading = (await loadAdapter(api)).readEmbeddings(body, request(), ours);
-    expect(reading).toMatchObject({
-      ok: true,
-      answer: {
-        model: ours.model,
-        data: floats.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-      },
-      reported: { usage: { promptTokens: 10, completionTokens: 0 } },
-    });
+    const reading = read(await loadAdapter(api), vectors[api](floats));
+    if (!reading.ok) throw new Error(reading.outcome);
+    const written = reading.answer.vectors.map((json) => Buffer.concat(json).toString());
+    expect(written).toEqual(floats.map((vector) => JSON.stringify(vector)));
+    expect(reading.reported?.usage).toMatchObject({ promptTokens: 10, completionTokens: 0 });
   });
 
   it('are malformed where there are not as many as texts', async () => {
     const adapter = await loadAdapter(api);
     for (const body of [vectors[api]([[1]]), vectors[api]([[1], []]), {}, { embeddings: 'x' }]) {
-      const reading = adapter.readEmbeddings(Buffer.from(JSON.stringify(body)), request(), ours);
-      expect(reading).toEqual({ ok: false, outcome: 'malformed_answer' });
+      expect(read(adapter, body)).toEqual({ ok: false, outcome: 'malformed_answer' });
     }
   });
 

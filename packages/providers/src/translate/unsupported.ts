@@ -1,4 +1,5 @@
 import type { Adapter } from '../adapter.ts';
+import { BufferedReader } from '../buffered-reader.ts';
 import { TranslatedStream } from './translated-stream.ts';
 
 const nothing = (what: string, param: string) => ({
@@ -7,9 +8,9 @@ const nothing = (what: string, param: string) => ({
 });
 
 /** The half of an adapter whose API makes no vectors. */
-export const withoutEmbeddings: Pick<Adapter, 'embeddingsRequest' | 'readEmbeddings'> = {
+export const withoutEmbeddings: Pick<Adapter, 'embeddingsRequest' | 'openEmbeddings'> = {
   embeddingsRequest: () => nothing('embeddings', 'model'),
-  readEmbeddings: () => ({ ok: false, outcome: 'malformed_answer' }),
+  openEmbeddings: () => new BufferedReader(() => ({ ok: false, outcome: 'malformed_answer' })),
 };
 
 /** The half of an adapter whose API, as far as we speak it, holds no conversations. */

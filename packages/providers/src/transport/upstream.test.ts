@@ -74,7 +74,21 @@ describe('a call', () => {
     await heard.over;
     expect(heard.told).toEqual(['response 200', 'bytes', 'end']);
     expect(heard.body).toBe('data: grüße\n\n');
-    expect(heard.headers).toEqual({ contentType: 'text/event-stream', retryAfter: '7' });
+    expect(heard.headers).toEqual({ contentType: 'text/event-stream', retryAfter: '7', isDelimited: true });
+  });
+
+  it('tells whether an answer says where it ends', async () => {
+    for (const [answer, isDelimited] of [
+      ['content-length: 2\r\n\r\nhi', true],
+      ['transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n', true],
+      ['connection: close\r\n\r\nhi', false],
+    ] as const) {
+      const { upstream } = await answering((response) => response.socket?.end(`HTTP/1.1 200 OK\r\n${answer}`));
+      const { heard } = call(upstream);
+      await heard.over;
+      expect(heard.headers).toMatchObject({ isDelimited });
+      expect(heard.body).toBe('hi');
+    }
   });
 
   it('sends the fixed headers, the key and the body, and nothing else', async () => {

@@ -9,9 +9,17 @@ export interface UpstreamAddress {
   readonly connectTimeoutMs: number;
 }
 
+/** What is read of a response's headers. */
+export interface UpstreamHeaders {
+  readonly contentType: string;
+  readonly retryAfter: string | undefined;
+  /** Whether the answer says where it ends: without that, a connection that breaks looks like the end. */
+  readonly isDelimited: boolean;
+}
+
 /** What a call reports, in order: a response, its bytes, its end; or, at any point, one failure. */
 export interface UpstreamHandler {
-  onResponse(status: number, headers: { readonly contentType: string; readonly retryAfter: string | undefined }): void;
+  onResponse(status: number, headers: UpstreamHeaders): void;
   onBytes(bytes: Buffer): void;
   onEnd(): void;
   /** The connection failed; never called after `abort`. */
@@ -35,7 +43,7 @@ const aborted = new Error('aborted');
 
 /**
  * Opens a provider. Redirects are never followed, compression is refused, no header of the client's is passed on, and
- * of the provider's headers only `content-type` and `retry-after` are read. Time limits are the caller's, but for
+ * of the provider's headers only `content-type`, `retry-after` and those that frame the body are read. Time limits are the caller's, but for
  * connecting.
  */
 export function openUpstream({ baseUrl, headers, connectTimeoutMs }: UpstreamAddress, makePool = newPool): Upstream {
@@ -119,6 +127,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
     this.#handler.onResponse(status, {
       contentType: single(headers['content-type']) ?? '',
       retryAfter: single(headers['retry-after']),
+      isDelimited: headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined,
     });
   }
 

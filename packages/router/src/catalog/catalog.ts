@@ -1,7 +1,15 @@
 import type { Price } from '@sotto/money';
-import type { PricingAnswer, PrivacyClass } from '@sotto/wire';
+import type { Operation, PricingAnswer, PrivacyClass } from '@sotto/wire';
 
 export type ModelType = 'text' | 'embedding' | 'image' | 'tts';
+
+/** The type of the models that serve an operation; each type serves one. */
+export const modelTypeOf = {
+  chat: 'text',
+  embeddings: 'embedding',
+  image: 'image',
+  speech: 'tts',
+} as const satisfies Record<Operation, ModelType>;
 
 /** What a route offers; what the catalog leaves out is not offered. */
 export interface RouteCapabilities {

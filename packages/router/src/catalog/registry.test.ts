@@ -1,5 +1,12 @@
+import { operations } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { parseRegistry, publicRegistry, registryPublicSchema, strongestAllowedClass } from './registry.ts';
+import {
+  isSwitchedOn,
+  parseRegistry,
+  publicRegistry,
+  registryPublicSchema,
+  strongestAllowedClass,
+} from './registry.ts';
 
 const lines = (...fields: string[]): string => `providers:\n  - id: acme\n${fields.map((f) => `    ${f}\n`).join('')}`;
 const required = ['name: Acme', 'adapter: openai', 'base_url: https://api.acme.example/v1', 'privacy_class: private'];
@@ -132,6 +139,16 @@ describe('publicRegistry', () => {
       ],
     });
     expect(registryPublicSchema.parse(published)).toEqual(published);
+  });
+
+  it('design 6: says which gated operations the broker serves, so that no ticket is sold that none would take', () => {
+    const parsed = parse();
+    if (!parsed.ok) throw new Error('not parsed');
+    const published = publicRegistry(parsed.value, () => true, { image: true, speech: false });
+    const { media } = registryPublicSchema.parse(published);
+    if (media === undefined) throw new Error('nothing was published');
+    const on = operations.filter((operation) => isSwitchedOn(media, operation));
+    expect(on).toEqual(['chat', 'embeddings', 'image']);
   });
 
   it('leaves the models out of a provider that has none of its own', () => {

@@ -1,4 +1,4 @@
-import { comparePrivacy, type PrivacyClass, privacyClassSchema, providerIdSchema } from '@sotto/wire';
+import { comparePrivacy, type Operation, type PrivacyClass, privacyClassSchema, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
 import { otherProviderId } from './provider-id.ts';
 import { type FileProblem, type FileResult, readYamlAs } from './yaml-source.ts';
@@ -51,6 +51,10 @@ const providerSchema = z
     /** How this provider's dialect of the adapter's API differs. */
     request: z
       .strictObject({
+        /** What makes it answer an image as base64, absent: `b64_json`; `none`: it always does, and takes no such field. */
+        image_response_format: z.enum(['b64_json', 'base64', 'none']).optional(),
+        /** The voice for speech requests that name none; absent: the provider is not told of one either. */
+        default_voice: z.string().min(1).max(128).optional(),
         max_tokens_field: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
         /** Fixed fields of every request, such as the switch that turns storing off. */
         extra_body: z.record(z.string(), z.unknown()).default({}),
@@ -117,16 +121,33 @@ export const registryPublicSchema = z.strictObject({
       available: z.boolean(),
     }),
   ),
+  /** Which of the gated operations the brokers serve; absent: what control is told itself. */
+  media: z.strictObject({ image: z.boolean(), speech: z.boolean() }).optional(),
 });
 export type RegistryPublic = z.infer<typeof registryPublicSchema>;
 
-/** The public half of a registry; `available` tells which providers have what they need to be called. */
+/** The operations that are on only where the operator says so (design 6). */
+export interface MediaSwitches {
+  readonly image: boolean;
+  readonly speech: boolean;
+}
+
+/** Whether an operation is on. */
+export const isSwitchedOn = (media: MediaSwitches, operation: Operation): boolean =>
+  operation === 'image' || operation === 'speech' ? media[operation] : true;
+
+/**
+ * The public half of a registry; `available` tells which providers have what they need to be called, `media` what the
+ * broker serves at all.
+ */
 export function publicRegistry(
   registry: ProviderRegistry,
   available: (provider: RegistryProvider) => boolean,
+  media?: MediaSwitches,
 ): RegistryPublic {
   return {
     digest: registry.digest,
+    ...(media === undefined ? {} : { media }),
     providers: registry.providers.map((provider) => ({
       id: provider.id,
       name: provider.name,

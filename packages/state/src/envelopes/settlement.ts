@@ -1,4 +1,4 @@
-import { privacyClassSchema, usageStatuses } from '@sotto/wire';
+import { operations, privacyClassSchema, usageStatuses } from '@sotto/wire';
 import { z } from 'zod';
 import { type Signed, sign, verify } from './signed.ts';
 
@@ -18,7 +18,7 @@ export const settlementSchema = z.object({
   chargeNusd: z.string().regex(/^\d{1,16}$/),
   /** Unix ms, cut to the minute. */
   at: z.int(),
-  operation: z.enum(['chat', 'embeddings', 'image', 'speech']),
+  operation: z.enum(operations),
   model: z.string(),
   provider: z.string().nullable(),
   privacyClass: privacyClassSchema.nullable(),

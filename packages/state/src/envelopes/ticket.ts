@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { canonicalPolicy, type Preferences } from '@sotto/router';
-import type { ProviderPolicy, ReasoningSelection } from '@sotto/wire';
+import type { ImageSettings, Operation, ProviderPolicy, ReasoningSelection, SpeechSettings } from '@sotto/wire';
 import { seal, unseal } from './sealed.ts';
 
 /** What a ticket binds, each part for its own mismatch error: short texts as they are, long ones as digests. */
 export interface TicketBindings {
-  readonly operation: 'chat' | 'embeddings' | 'image' | 'speech';
+  readonly operation: Operation;
   readonly model: string;
   readonly reasoning: string;
   readonly policy: string;
@@ -65,7 +65,7 @@ export function bindingsOf(request: {
   readonly models?: readonly string[] | null | undefined;
   readonly provider?: ProviderPolicy | null | undefined;
   readonly reasoning: ReasoningSelection;
-  readonly media?: readonly (string | number | null)[];
+  readonly media?: ImageSettings | SpeechSettings | undefined;
 }): TicketBindings {
   const { operation, model, models, provider, reasoning, media } = request;
   return {
@@ -73,6 +73,6 @@ export function bindingsOf(request: {
     model: bound([...new Set([model, ...(models ?? [])])]),
     reasoning: bound([reasoning.effort ?? null, reasoning.enabled ?? null]),
     policy: bound(canonicalPolicy(provider)),
-    media: bound(media ?? []),
+    media: bound(media === undefined ? [] : Object.values(media)),
   };
 }

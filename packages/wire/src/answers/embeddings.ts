@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { usageAnswerSchema } from './usage.ts';
+import { type UsageAnswer, usageAnswerSchema } from './usage.ts';
 
 /** Body of an answer of `POST /embeddings`: vectors as numbers, or base64 of little-endian 32-bit floats. */
 export const embeddingsAnswerSchema = z.strictObject({
@@ -14,4 +14,21 @@ export const embeddingsAnswerSchema = z.strictObject({
   model: z.string(),
   usage: usageAnswerSchema,
 });
-export type EmbeddingsAnswer = z.infer<typeof embeddingsAnswerSchema>;
+
+/**
+ * The JSON of an answer around vectors that are JSON already: megabytes that stay the pieces they came in.
+ * `usage` has no completion.
+ */
+export function embeddingsAnswerPieces<Piece>(answer: {
+  readonly vectors: readonly (readonly Piece[])[];
+  readonly model: string;
+  readonly usage: Omit<UsageAnswer, 'completion_tokens'>;
+}): (string | Piece)[] {
+  const { vectors, model, usage } = answer;
+  const data = vectors.flatMap((vector, index) => [
+    `${index === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":`,
+    ...vector,
+    '}',
+  ]);
+  return ['{"object":"list","data":[', ...data, `],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usage)}}`];
+}

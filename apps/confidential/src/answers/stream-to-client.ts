@@ -1,8 +1,26 @@
+import type { RequestEnd } from '@sotto/money';
 import type { Route } from '@sotto/router';
-import type { StreamAttempt, StreamSink } from '../attempts/stream-attempt.ts';
+import type { Attempt } from '../attempts/attempt.ts';
+import type { StreamSink } from '../attempts/outlet.ts';
 import type { InferenceRequest } from '../inference-request.ts';
 
 export type StreamEnd = 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | 'out_of_time';
+
+/** What the end of a stream means for money. */
+export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
+  complete: 'completed',
+  client_left: 'client_left',
+  broke: 'provider_broke',
+  broke_while_held_back: 'provider_broke_while_held_back',
+  out_of_time: 'total_time_ran_out',
+};
+
+/** A stream that has output, from the route that serves it. */
+export interface ServedStream {
+  readonly route: Route;
+  readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & { flowTo(sink: StreamSink): void };
+  readonly contentType: string;
+}
 
 /** A provider that breaks this soon after the client let go may have broken because of the client. */
 const heldBackGraceMs = 5_000;
@@ -11,7 +29,10 @@ const heldBackGraceMs = 5_000;
  * Sends headers and lets a stream flow to the client, with back-pressure, until it is over; resolves with how.
  * What still belongs at its end (usage, the terminator, an error) is the caller's, after the settlement.
  */
-export function streamToClient(inference: InferenceRequest, route: Route, attempt: StreamAttempt): Promise<StreamEnd> {
+export function streamToClient(
+  inference: InferenceRequest,
+  { route, attempt, contentType }: ServedStream,
+): Promise<StreamEnd> {
   const { client, reply, deadline, deps } = inference;
   const { response } = client;
   if (client.hasLeft) {
@@ -22,8 +43,8 @@ export function streamToClient(inference: InferenceRequest, route: Route, attemp
   response.writeHead(200, [
     ...inference.headers(route),
     'content-type',
-    'text/event-stream; charset=utf-8',
-    // Proxies in between must not collect events.
+    contentType,
+    // Proxies in between must not collect it.
     'x-accel-buffering',
     'no',
   ]);
@@ -42,8 +63,8 @@ export function streamToClient(inference: InferenceRequest, route: Route, attemp
       attempt.resume();
     };
     const sink: StreamSink = {
-      write(frames) {
-        if (response.write(frames, 'latin1') || heldBack) return;
+      write(piece) {
+        if (response.write(piece, 'latin1') || heldBack) return;
         heldBack = true;
         attempt.pause();
         response.once('drain', letGo);

@@ -1,0 +1,70 @@
+import { readJsonBody } from '@sotto/http';
+import { holdOf, imageBounds, noNeeds, noTokens, planRequest } from '@sotto/router';
+import { type ImageRequest, imageRequestSchema, imageSettings, imagesAnswerAround, parseRequest } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import type { AdmissionQuestion } from '../admission/admit.ts';
+import { answerInPieces } from '../answers/pieced-answer.ts';
+import { tryWhole } from '../attempts/try-whole.ts';
+import type { InferenceDependencies } from '../deps.ts';
+import { InferenceRequest } from '../inference-request.ts';
+import type { ProviderSet } from '../providers/provider-set.ts';
+import { servedAtFlatPrice } from '../settlement/flat-usage.ts';
+
+interface ImageQuestion extends AdmissionQuestion {
+  readonly image: ImageRequest;
+}
+
+/** The largest image of the interface, uncompressed and as base64, is two thirds of this. */
+const maxBytes = 32 * 1024 * 1024;
+
+/** `POST /v1/images/generations` (interface 2.5), by ticket only. */
+export function registerImages(app: FastifyInstance, deps: InferenceDependencies): void {
+  app.post('/v1/images/generations', async (request, reply) => {
+    let question: ImageQuestion | undefined;
+    const read = (): ImageQuestion => {
+      question = readImageQuestion(readJsonBody(request.body), deps.providers);
+      return question;
+    };
+    await InferenceRequest.run(deps, 'image', { request, reply }, read, async (inference) => {
+      if (question === undefined) throw new Error('served without a question');
+      await serveImage(inference, question.image);
+    });
+    return reply;
+  });
+}
+
+function readImageQuestion(body: object, providers: ProviderSet): ImageQuestion {
+  const image = parseRequest(imageRequestSchema, body);
+  const { model, provider } = image;
+  const needs = noNeeds('image');
+  return {
+    image,
+    needs,
+    size: noTokens,
+    bindings: { operation: 'image', model, provider, reasoning: {}, media: imageSettings(image) },
+    plan: (context) => planRequest(image, needs, context),
+    holdOf: (attempts) => holdOf(attempts, noTokens, imageBounds),
+    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
+  };
+}
+
+async function serveImage(inference: InferenceRequest, image: ImageRequest): Promise<void> {
+  const { deps } = inference;
+  const tried = await tryWhole(inference, {
+    ask({ upstreamModel }, { adapter: { images }, entry }) {
+      if (images === undefined) return { unsupported: 'The provider of this model makes no images.', param: 'model' };
+      const request = images.request(image, { upstreamModel, responseFormat: entry.request.image_response_format });
+      return { request, reader: images.openReader() };
+    },
+    maxBytes,
+  });
+  if (tried === undefined) return;
+
+  const { route, startedAt, success } = tried;
+  await inference.settlement.settle('completed', servedAtFlatPrice(route, { images: 1 }));
+  const now = deps.now();
+  deps.measurements.add({ routeId: route.id, success: true, ttftMs: now - startedAt });
+  const { base64, mimeType } = success.answer;
+  const { head, tail } = imagesAnswerAround({ created: Math.floor(now / 1000), model: route.modelId, mimeType });
+  await answerInPieces(inference, route, [head, ...base64, tail]);
+}

@@ -1,0 +1,51 @@
+import type { SpeechRequest } from '@sotto/wire';
+import { breakOff } from '../answers/break-off.ts';
+import { requestEnds, streamToClient } from '../answers/stream-to-client.ts';
+import { AudioAttempt } from '../attempts/audio-attempt.ts';
+import type { StreamStart } from '../attempts/stream-attempt.ts';
+import { unsupportedAttempt } from '../attempts/try-routes.ts';
+import type { InferenceRequest } from '../inference-request.ts';
+import { servedAtFlatPrice } from '../settlement/flat-usage.ts';
+
+type Started = { readonly ok: true; readonly success: AudioAttempt } | Extract<StreamStart, { ok: false }>;
+
+/** Serves speech: raw audio, passed on as it comes. */
+export async function serveSpeech(inference: InferenceRequest, speech: SpeechRequest): Promise<void> {
+  const { deps } = inference;
+  const tried = await inference.try<AudioAttempt>((route, provider, hasSuccessor) => {
+    const { adapter, upstream, entry } = provider;
+    const api = adapter.speech;
+    if (api === undefined) {
+      return unsupportedAttempt({ unsupported: 'The provider of this model speaks no text.', param: 'model' });
+    }
+    let attempt: AudioAttempt | undefined;
+    const result = new Promise<Started>((resolve) => {
+      const begun = new AudioAttempt({
+        adapter,
+        speech: api,
+        limits: inference.limitsOf(entry.timeouts, hasSuccessor),
+        onStart: (start) => resolve(start.ok ? { ok: true, success: begun } : start),
+      });
+      attempt = begun;
+      const target = { upstreamModel: route.upstreamModel, defaultVoice: entry.request.default_voice };
+      begun.start(upstream, api.request(speech, target));
+    });
+    return { result, abort: () => attempt?.abort() };
+  });
+  if (tried === undefined) return;
+
+  const { route, startedAt, success: attempt } = tried;
+  const ttftMs = deps.now() - startedAt;
+  const end = await streamToClient(inference, { route, attempt, contentType: 'audio/mpeg' });
+  // The provider has taken the whole text, and how much of it the audio so far speaks nobody knows: who leaves it pays it.
+  const product = { inputCharacters: speech.input.length };
+  await inference.settlement.settle(requestEnds[end], servedAtFlatPrice(route, product));
+  const { response } = inference.client;
+  if (end === 'complete') response.end();
+  else if (end !== 'client_left') breakOff(response);
+  // A client that leaves or holds back says nothing about the provider.
+  if (end !== 'client_left' && end !== 'broke_while_held_back') {
+    deps.measurements.add({ routeId: route.id, success: end === 'complete', ttftMs });
+  }
+  inference.logged(200, route, end === 'complete' ? undefined : end);
+}

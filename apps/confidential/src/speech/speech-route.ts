@@ -1,0 +1,45 @@
+import { readJsonBody } from '@sotto/http';
+import { holdOf, noNeeds, noTokens, planRequest, speechBounds } from '@sotto/router';
+import { parseRequest, type SpeechRequest, speechRequestSchema, speechSettings } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import type { AdmissionQuestion } from '../admission/admit.ts';
+import type { InferenceDependencies } from '../deps.ts';
+import { InferenceRequest } from '../inference-request.ts';
+import type { ProviderSet } from '../providers/provider-set.ts';
+import { serveSpeech } from './serve-speech.ts';
+
+interface SpeechQuestion extends AdmissionQuestion {
+  readonly speech: SpeechRequest;
+}
+
+/** `POST /v1/audio/speech` (interface 2.6), by ticket only. */
+export function registerSpeech(app: FastifyInstance, deps: InferenceDependencies): void {
+  app.post('/v1/audio/speech', async (request, reply) => {
+    let question: SpeechQuestion | undefined;
+    const read = (): SpeechQuestion => {
+      question = readSpeechQuestion(readJsonBody(request.body), deps.providers);
+      return question;
+    };
+    await InferenceRequest.run(deps, 'speech', { request, reply }, read, async (inference) => {
+      if (question === undefined) throw new Error('served without a question');
+      await serveSpeech(inference, question.speech);
+    });
+    return reply;
+  });
+}
+
+function readSpeechQuestion(body: object, providers: ProviderSet): SpeechQuestion {
+  const speech = parseRequest(speechRequestSchema, body);
+  const { model, provider, input, voice, response_format } = speech;
+  const needs = noNeeds('tts');
+  const media = speechSettings({ voice, response_format, input_chars: input.length });
+  return {
+    speech,
+    needs,
+    size: noTokens,
+    bindings: { operation: 'speech', model, provider, reasoning: {}, media },
+    plan: (context) => planRequest(speech, needs, context),
+    holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(speech)),
+    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
+  };
+}

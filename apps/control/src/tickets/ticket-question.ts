@@ -1,0 +1,105 @@
+import { type Catalog, modelTypeOf, type Needs, noNeeds } from '@sotto/router';
+import type { bindingsOf } from '@sotto/state';
+import {
+  autoModelId,
+  imageSettings,
+  type Operation,
+  operations,
+  parseModelReference,
+  type ReasoningSelection,
+  reasoningSelection,
+  ServiceError,
+  speechSettings,
+  type TicketRequest,
+} from '@sotto/wire';
+
+type Bindings = Parameters<typeof bindingsOf>[0];
+
+/** What a ticket is asked for: what it binds, and what its request will at least need of a route. */
+export interface TicketQuestion {
+  readonly bindings: Bindings;
+  readonly needs: Needs;
+}
+
+/** What a ticket is for: told by `operation`, else by the model itself. */
+export function operationOf({ operation, model }: TicketRequest, catalog: Catalog): Operation {
+  if (operation != null) return operation;
+  const { id } = parseModelReference(model);
+  const type = id === autoModelId ? 'text' : catalog.models.get(id)?.type;
+  return operations.find((name) => modelTypeOf[name] === type) ?? 'chat';
+}
+
+/** Reads a ticket request for an operation. Throws what is wrong with it. */
+export function readTicketQuestion(asked: TicketRequest, operation: Operation): TicketQuestion {
+  refuseForeignFields(asked, operation);
+  const { model, models, provider } = asked;
+  const reasoning = readReasoning(asked);
+  return {
+    bindings: { operation, model, models, provider, reasoning, media: readMedia(asked, operation) },
+    needs: {
+      ...noNeeds(modelTypeOf[operation]),
+      reasoningEffort: reasoning.effort,
+      reasoningDisabled: reasoning.enabled === false,
+    },
+  };
+}
+
+function readReasoning(asked: TicketRequest): ReasoningSelection {
+  const reasoning = reasoningSelection(asked);
+  if (reasoning !== 'conflict') return reasoning;
+  throw new ServiceError('invalid_request', {
+    message: '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
+    param: 'reasoning_effort',
+  });
+}
+
+function readMedia(asked: TicketRequest, operation: Operation): Bindings['media'] {
+  const { size, response_format: format, input_chars: inputChars, voice } = asked;
+  if (operation === 'image') {
+    return imageSettings({ size, response_format: onlyFormat('b64_json', format, operation) });
+  }
+  if (operation !== 'speech') return undefined;
+  if (inputChars == null) {
+    throw new ServiceError('invalid_request', {
+      message: '`input_chars` is required for speech: the exact length of the text in UTF-16 code units.',
+      param: 'input_chars',
+    });
+  }
+  return speechSettings({ response_format: onlyFormat('mp3', format, operation), input_chars: inputChars, voice });
+}
+
+function onlyFormat<Format extends string>(
+  only: Format,
+  format: string | null | undefined,
+  operation: Operation,
+): Format {
+  if (format == null || format === only) return only;
+  throw new ServiceError('invalid_request', {
+    message: `\`response_format\` must be \`${only}\` in a ticket with \`operation\` ${operation}.`,
+    param: 'response_format',
+  });
+}
+
+/** The fields that a ticket binds for some operations only. */
+const bindingFields = {
+  models: ['chat'],
+  reasoning_effort: ['chat'],
+  reasoning: ['chat'],
+  size: ['image'],
+  response_format: ['image', 'speech'],
+  input_chars: ['speech'],
+  voice: ['speech'],
+} as const satisfies Partial<Record<keyof TicketRequest, readonly Operation[]>>;
+
+/** A field that would go unbound is a mistake worth telling. */
+function refuseForeignFields(asked: TicketRequest, operation: Operation): void {
+  const fields = Object.keys(bindingFields) as (keyof typeof bindingFields)[];
+  for (const field of fields) {
+    const owners: readonly Operation[] = bindingFields[field];
+    if (asked[field] == null || owners.includes(operation)) continue;
+    throw new ServiceError('invalid_request', {
+      message: `\`${field}\` belongs to tickets with \`operation\` ${owners.join(' or ')}; this one is for ${operation}.`,
+      param: field,
+    });
+  }
+}

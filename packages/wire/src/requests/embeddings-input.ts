@@ -1,0 +1,71 @@
+import { z } from 'zod';
+
+/** The most inputs one embeddings request may hold. */
+export const maxEmbeddingInputs = 2048;
+/** More tokens in one input than any model reads. */
+const maxTokens = 1_000_000;
+const largestToken = 4_294_967_295;
+
+/** A text, several, a token array, or several. */
+export type EmbeddingsInput = string | string[] | number[] | number[][];
+
+interface Fault {
+  readonly path: readonly number[];
+  readonly message: string;
+}
+
+/**
+ * The field `input` of an embeddings request. Its first entry says which of its forms is meant, and the first entry
+ * that does not fit is the error: a union of array schemas would collect one for each of a million tokens.
+ */
+export const embeddingsInputSchema = z.unknown().transform((value, context): EmbeddingsInput => {
+  const fault = faultOf(value);
+  // Judged entry by entry just above.
+  if (fault === undefined) return value as EmbeddingsInput;
+  context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message });
+  return z.NEVER;
+});
+
+const forms = `a text, up to ${maxEmbeddingInputs} texts, a token array, or up to ${maxEmbeddingInputs} token arrays`;
+
+function faultOf(value: unknown): Fault | undefined {
+  if (typeof value === 'string') return textFault(value, []);
+  if (!Array.isArray(value)) return { path: [], message: `must be ${forms}` };
+  const [first] = value;
+  if (value.length === 0) return { path: [], message: `must not be empty: it takes ${forms}` };
+  if (typeof first === 'number') return tokensFault(value, []);
+  if (value.length > maxEmbeddingInputs) {
+    return { path: [], message: `must hold at most ${maxEmbeddingInputs} inputs; send the others in another request` };
+  }
+  if (typeof first === 'string') return firstFault(value, textFault);
+  if (Array.isArray(first)) return firstFault(value, tokensFault);
+  return { path: [0], message: 'must be a text, a token or a token array' };
+}
+
+function firstFault(
+  entries: readonly unknown[],
+  judge: (entry: unknown, path: readonly number[]) => Fault | undefined,
+): Fault | undefined {
+  for (const [index, entry] of entries.entries()) {
+    const fault = judge(entry, [index]);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function textFault(value: unknown, path: readonly number[]): Fault | undefined {
+  if (typeof value !== 'string') return { path, message: 'must be a text, as the first input is' };
+  return value === '' ? { path, message: 'must not be an empty text' } : undefined;
+}
+
+function tokensFault(value: unknown, path: readonly number[]): Fault | undefined {
+  if (!Array.isArray(value)) return { path, message: 'must be a token array, as the first input is' };
+  if (value.length === 0) return { path, message: 'must not be an empty token array' };
+  if (value.length > maxTokens) return { path, message: `must be at most ${maxTokens} tokens long` };
+  const index = value.findIndex((token) => !isToken(token));
+  if (index === -1) return undefined;
+  return { path: [...path, index], message: `must be a token: an integer from 0 to ${largestToken}` };
+}
+
+const isToken = (value: unknown): boolean =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= largestToken;
