@@ -165,6 +165,12 @@ const cases: Case[] = [
     },
   ]),
   { name: 'ticket, named', request: () => ({ model: aModelId() }), minting: true },
+  {
+    name: 'ticket, three models',
+    request: () => ({ model: aModelId(), models: [aModelId(), aModelId()], provider: { sort: 'privacy' } }),
+    minting: true,
+    share: 0.1,
+  },
   { name: 'ticket, /auto', request: auto, minting: true },
   {
     name: 'ticket, /auto, by privacy',

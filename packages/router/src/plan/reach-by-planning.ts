@@ -11,13 +11,15 @@ import type { PlanningContext } from './planning-context.ts';
  * The weakest class, no stronger than `weakest`, that any body of a request for named models could reach, found by
  * planning: which of several models serves depends on what the ones before it cannot do, and the shortcuts of
  * `weakestReachable` do not see that. A route is reachable if it is in the plan of some body while it measures best; so
- * for each route the bodies are planned that it can just take and that rule out as many others as possible.
+ * for each route the bodies are planned that it can just take and that rule out as many others as possible. Only the
+ * `likely` routes are asked about.
  */
 export function weakestByPlanning(
   request: RoutingRequest,
   needs: Needs,
   context: PlanningContext,
   weakest: PrivacyClass,
+  likely?: readonly Route[],
 ): PrivacyClass {
   const names = [...new Set([request.model, ...(request.models ?? [])])];
   const models = names.flatMap((name) => {
@@ -27,7 +29,7 @@ export function weakestByPlanning(
   const routes = models.flatMap((model) => model.routes);
   const boundary = boundaryClass[context.preferences.privacy_boundary];
   let found = weakest;
-  for (const route of routes) {
+  for (const route of likely ?? routes) {
     if (comparePrivacy(route.privacyClass, found) >= 0 || comparePrivacy(route.privacyClass, boundary) < 0) continue;
     const status = favouring(route, routes);
     for (const body of hardestBodies(route, needs, { routes, severalModels: names.length > 1 })) {

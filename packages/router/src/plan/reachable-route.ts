@@ -18,7 +18,7 @@ import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
  * how the window is shared between prompt and answer.
  */
 export function weakestReachable(model: Model, demands: Demands, below: number): Route | undefined {
-  const eligible = keptBy(demands, modelFacts(model)).filter(({ route }) => holds(route, demands.needs));
+  const eligible = takersOf(model, demands);
   let weakest: RouteFacts | undefined;
   for (const facts of eligible) {
     if (facts.strength >= (weakest?.strength ?? below)) continue;
@@ -26,6 +26,56 @@ export function weakestReachable(model: Model, demands: Demands, below: number):
   }
   return weakest?.route;
 }
+
+/**
+ * The routes of a model that a plan could hold beside or instead of those of the models before it. A route drops out
+ * that its own model never lets serve, or that is shadowed: a route of a model before takes every body that it takes.
+ */
+export function reachableAfter(model: Model, demands: Demands, before: readonly Scope[]): readonly Route[] {
+  const eligible = takersOf(model, demands);
+  const shadows = before.flatMap((scope) =>
+    servingAnyway(scope).map((facts) => ({ facts, room: roomIn(scope, facts) })),
+  );
+  return eligible
+    .filter((facts) => isReachable(facts, eligible, demands))
+    .filter((facts) => {
+      // Where a step down to it is allowed, it may follow the routes of a model that serves.
+      if (isWithinStepDown(facts.route, 'e2ee', demands.policy)) return true;
+      const taker = { facts, room: roomIn({ model, demands }, facts) };
+      return !shadows.some((shadow) => takesAllOf(shadow, taker));
+    })
+    .map(({ route }) => route);
+}
+
+/** A model, and what a request demands of its routes. */
+export interface Scope {
+  readonly model: Model;
+  readonly demands: Demands;
+}
+
+const takersOf = (model: Model, demands: Demands): readonly RouteFacts[] =>
+  keptBy(demands, modelFacts(model)).filter(({ route }) => holds(route, demands.needs));
+
+/** The routes whose model is not refused as long as they take the body: by tier, those of the strongest tier alone. */
+function servingAnyway({ model, demands }: Scope): readonly RouteFacts[] {
+  const eligible = takersOf(model, demands);
+  if (!goesByTier(demands.policy)) return eligible;
+  const strongest = Math.max(...eligible.map(({ strength }) => strength));
+  return eligible.filter(({ strength }) => strength === strongest);
+}
+
+interface Taker {
+  readonly facts: RouteFacts;
+  readonly room: Room;
+}
+
+const roomIn = ({ demands }: Scope, facts: RouteFacts): Room => roomOf(facts, demands.policy);
+
+const takesAllOf = (one: Taker, other: Taker): boolean =>
+  (one.facts.offers & other.facts.offers) === other.facts.offers &&
+  one.room.prompt >= Math.min(other.room.prompt, other.room.window) &&
+  one.room.answer >= Math.min(other.room.answer, other.room.window) &&
+  one.room.window >= other.room.window;
 
 function isReachable(facts: RouteFacts, eligible: readonly RouteFacts[], demands: Demands): boolean {
   const { policy } = demands;

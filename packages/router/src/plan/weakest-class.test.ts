@@ -239,4 +239,25 @@ describe('weakestReachableClass knows without planning', () => {
     );
     expect(weaker).toBeGreaterThan(5);
   }, 30_000);
+
+  it('which routes of several models are worth planning', () => {
+    let weaker = 0;
+    const several = fc.tuple(anyRequest, fc.shuffledSubarray(['lab/one', 'lab/two', 'lab/three'], { minLength: 2 }));
+    fc.assert(
+      fc.property(anyCatalog, anyPreferences, several, anyStatus, (catalog, preferences, [asked, names], status) => {
+        const [model = '', ...models] = names;
+        const request = { model, models, provider: asked.provider };
+        const context = { catalog, preferences, status, random: bestOfBand };
+        const plan = planRequest(request, needing(), context);
+        fc.pre(plan.ok);
+        const now = accepted(plan).routes.map(({ privacyClass }) => privacyClass);
+        const weakestNow = now.reduce((weakest, each) => (comparePrivacy(each, weakest) < 0 ? each : weakest), 'e2ee');
+        const slowly = weakestByPlanning(request, needing(), context, weakestNow);
+        expect(accepted(weakestReachableClass(request, needing(), context))).toBe(slowly);
+        if (slowly !== weakestNow) weaker += 1;
+      }),
+      { numRuns: 300 },
+    );
+    expect(weaker).toBeGreaterThan(5);
+  }, 30_000);
 });

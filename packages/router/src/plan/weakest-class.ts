@@ -10,7 +10,7 @@ import type { Needs } from './needs.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { weakestByPlanning } from './reach-by-planning.ts';
-import { weakestReachable } from './reachable-route.ts';
+import { reachableAfter, weakestReachable } from './reachable-route.ts';
 import { modelFacts, strengthOf } from './route-facts.ts';
 
 /**
@@ -30,9 +30,10 @@ export function weakestReachableClass(
   const names = [...new Set([request.model, ...(request.models ?? [])])];
   weakest = weakestUnderLists(names, request, { needs, context, weakest });
   const isAuto = (name: string): boolean => parseModelReference(name).id === autoModelId;
-  if (names.length > 1 && !names.some(isAuto)) return accept(weakestByPlanning(request, needs, context, weakest));
-  // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others.
-  for (const name of names) {
+  // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others. Of named
+  // models the first stands for itself; what a later one adds depends on the ones before it.
+  const alone = names.some(isAuto) ? names : names.slice(0, 1);
+  for (const name of alone) {
     const { models, demands } = scopeOf(name, request, needs, context);
     for (const model of models) {
       if (strengthOf(weakest) <= demands.floor) break;
@@ -40,7 +41,13 @@ export function weakestReachableClass(
       if (found !== undefined) weakest = found.privacyClass;
     }
   }
-  return accept(weakest);
+  if (alone.length === names.length) return accept(weakest);
+  const scopes = names.flatMap((name) => {
+    const { models, demands } = scopeOf(name, request, needs, context);
+    return models.map((model) => ({ model, demands }));
+  });
+  const likely = scopes.flatMap(({ model, demands }, at) => reachableAfter(model, demands, scopes.slice(0, at)));
+  return accept(weakestByPlanning(request, needs, context, weakest, likely));
 }
 
 /**
