@@ -1,4 +1,4 @@
-import type { Penalties, Penalty, Route } from '@sotto/router';
+import type { Measurements, Penalties, Penalty, Route } from '@sotto/router';
 import type { CatalogPort, HealthPort } from '@sotto/state';
 import { describe, expect, it } from 'vitest';
 import { MeasurementLog } from './measurement-log.ts';
@@ -76,5 +76,29 @@ describe('SharedView: penalties', () => {
     await view.refresh();
     clock.now += 100_000;
     expect(view.status().penalized(route)).toBe(true);
+  });
+});
+
+describe('SharedView: measurements', () => {
+  it('takes new ones with a refresh, once they are ready to plan with', async () => {
+    const log = { measurements: new Map() as Measurements } as MeasurementLog;
+    const state: Partial<CatalogPort & HealthPort> = {
+      readCatalog: async (known) => (known === 1 ? undefined : { v: 1, version: 1, digest: '', file: { models: [] } }),
+      readPenalties: async () => new Map(),
+    };
+    const view = new SharedView({
+      state: state as CatalogPort & HealthPort,
+      registry: { digest: '', providers: [] },
+      measurements: log,
+      now: () => 0,
+      onDropped: () => {},
+    });
+    await view.refresh();
+    expect(view.status().measurements).toBe(log.measurements);
+    const before = log.measurements;
+    log.measurements = new Map([['acme/small@acme', { requests: 20, successes: 20, ttftMs: 1, tokensPerSecond: 1 }]]);
+    expect(view.status().measurements).toBe(before);
+    await view.refresh();
+    expect(view.status().measurements).toBe(log.measurements);
   });
 });

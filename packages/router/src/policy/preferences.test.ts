@@ -9,6 +9,7 @@ describe('preferencesSchema', () => {
       provider_allow_fallbacks: true,
       provider_max_attempts: 3,
       provider_minimum_privacy: 'anonymous',
+      provider_sort: 'default',
       provider_ignore: [],
       privacy_boundary: 'Standard',
       fallback_floor: null,
