@@ -186,7 +186,9 @@ function suite(planes: Planes): void {
     it('shows what `/auto` chooses, and by what', async () => {
       const shown = await preview({ model: '/auto' });
       expect(shown).toMatchObject({ model, routing: 'auto', refusal: null });
-      expect(shown.choice).toMatch(/m\/one has .*strategy `balanced`/);
+      expect(shown.choice).toMatch(
+        /`m\/one` at `vault` .*strategy `balanced`: .*only model.*Left out: 1 below the privacy floor/,
+      );
     });
 
     it('is what the real request gets', async () => {
