@@ -81,7 +81,7 @@ describe('SharedView: penalties', () => {
 
 describe('SharedView: measurements', () => {
   it('takes new ones with a refresh, once they are ready to plan with', async () => {
-    const log = { measurements: new Map() as Measurements } as MeasurementLog;
+    const log: { measurements: Measurements } = { measurements: new Map() };
     const state: Partial<CatalogPort & HealthPort> = {
       readCatalog: async (known) => (known === 1 ? undefined : { v: 1, version: 1, digest: '', file: { models: [] } }),
       readPenalties: async () => new Map(),
@@ -89,7 +89,7 @@ describe('SharedView: measurements', () => {
     const view = new SharedView({
       state: state as CatalogPort & HealthPort,
       registry: { digest: '', providers: [] },
-      measurements: log,
+      measurements: log as MeasurementLog,
       now: () => 0,
       onDropped: () => {},
     });
