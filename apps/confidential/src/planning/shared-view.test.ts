@@ -1,5 +1,5 @@
 import type { Measurements, Penalties, Penalty, Route } from '@sotto/router';
-import type { CatalogPort, HealthPort } from '@sotto/state';
+import { type CatalogPort, createMemoryState, type HealthPort, MemoryStore } from '@sotto/state';
 import { describe, expect, it } from 'vitest';
 import { MeasurementLog } from './measurement-log.ts';
 import { SharedView } from './shared-view.ts';
@@ -100,5 +100,38 @@ describe('SharedView: measurements', () => {
     expect(view.status().measurements).toBe(before);
     await view.refresh();
     expect(view.status().measurements).toBe(log.measurements);
+  });
+
+  it('plans with what has aged, though the state is away', async () => {
+    const hourMs = 3_600_000;
+    const clock = { now: 1000 * hourMs };
+    const now = (): number => clock.now;
+    const shared = createMemoryState({ store: new MemoryStore(now) });
+    let away = false;
+    const reaching = <T>(call: () => Promise<T>): Promise<T> => (away ? Promise.reject(new Error('away')) : call());
+    const state = {
+      ...shared,
+      readCatalog: (version: number) => reaching(() => shared.readCatalog(version)),
+      readMeasurements: (hour: number, cursor: string | undefined) =>
+        reaching(() => shared.readMeasurements(hour, cursor)),
+    };
+    await state.publishCatalog({ v: 1, version: 1, digest: '', file: { models: [] } });
+    const measurements = new MeasurementLog(state, now);
+    const view = new SharedView({
+      state,
+      registry: { digest: '', providers: [] },
+      measurements,
+      now,
+      onDropped: () => {},
+    });
+    measurements.add(route.id, { success: true });
+    await measurements.exchange();
+    await view.refresh();
+    expect(view.status().measurements.get(route.id)?.requests).toBe(1);
+    away = true;
+    clock.now += 24 * hourMs;
+    await expect(measurements.exchange()).rejects.toThrow();
+    await expect(view.refresh()).rejects.toThrow();
+    expect(view.status().measurements.size).toBe(0);
   });
 });

@@ -54,6 +54,15 @@ export class SharedView {
 
   /** Takes a newer catalog, never an older one, and the penalties that other brokers gave. */
   async refresh(): Promise<void> {
+    try {
+      await this.#read();
+    } finally {
+      // Measurements age though the state is away.
+      await this.#prepare();
+    }
+  }
+
+  async #read(): Promise<void> {
     const { state, registry, onDropped } = this.#deps;
     const snapshot = await state.readCatalog(this.#catalog?.version ?? 0);
     if (snapshot !== undefined) {
@@ -63,7 +72,6 @@ export class SharedView {
       if (dropped.length > 0) onDropped(dropped);
     }
     this.#penalties = this.#withOwn(await state.readPenalties());
-    await this.#prepare();
   }
 
   /** Takes new measurements once planning with them costs no request more than planning with the old ones. */
