@@ -1,0 +1,15 @@
+export { verifyTdx } from './hardware.ts';
+export { type TdxCollateral, tdxCollateralSchema } from './tdx/collateral.ts';
+export type { PckPlatform } from './tdx/pck-extension.ts';
+export { parseTdxQuote, type TdReport, type TdxQuote } from './tdx/quote.ts';
+export type { TcbAssessment, TcbStatus } from './tdx/tcb-status.ts';
+export {
+  type TdxCheckName,
+  type TdxEvidence,
+  type TdxPolicy,
+  type TdxVerification,
+  tdxCollateralChecks,
+  tdxQuoteChecks,
+  type VerificationTime,
+} from './tdx/verify-tdx.ts';
+export { type Check, compareVerdicts, judge, meetsVerdict, type Rungs, type Verdict, verdicts } from './verdict.ts';
