@@ -1,11 +1,10 @@
+import type { VerificationTime } from './moment.ts';
+import { amdRoots } from './snp/amd-roots.ts';
+import { type SnpEvidence, type SnpPolicy, type SnpVerification, verifySnpUnder } from './snp/verify-snp.ts';
 import { intelSgxRoot } from './tdx/intel-root.ts';
-import {
-  type TdxEvidence,
-  type TdxPolicy,
-  type TdxVerification,
-  type VerificationTime,
-  verifyTdxUnder,
-} from './tdx/verify-tdx.ts';
+import { type TdxEvidence, type TdxPolicy, type TdxVerification, verifyTdxUnder } from './tdx/verify-tdx.ts';
+
+// The only doors to the verifiers: behind them the vendors' roots are fixed, and no argument replaces one.
 
 /**
  * Verifies an Intel TDX quote (v4 or v5) under Intel's pinned root, offline: certificates, revocation, TCB levels of
@@ -13,4 +12,12 @@ import {
  */
 export function verifyTdx(evidence: TdxEvidence, time: VerificationTime, policy: TdxPolicy): Promise<TdxVerification> {
   return verifyTdxUnder(intelSgxRoot, evidence, time, policy);
+}
+
+/**
+ * Verifies an AMD SEV-SNP report (version 2 to 5; Milan, Genoa, Turin) under AMD's pinned roots, offline: chain, revocation,
+ * signature, TCB and chip, guest policy. Never throws; read `checks`.
+ */
+export function verifySnp(evidence: SnpEvidence, time: VerificationTime, policy: SnpPolicy): Promise<SnpVerification> {
+  return verifySnpUnder(amdRoots, evidence, time, policy);
 }

@@ -1,4 +1,15 @@
-export { verifyTdx } from './hardware.ts';
+export { verifySnp, verifyTdx } from './hardware.ts';
+export type { VerificationTime } from './moment.ts';
+export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
+export { parseSnpReport, type SnpReport, type SnpTcb } from './snp/report.ts';
+export {
+  type SnpCheckName,
+  type SnpEvidence,
+  type SnpPolicy,
+  type SnpVerification,
+  snpCurrencyChecks,
+  snpReportChecks,
+} from './snp/verify-snp.ts';
 export { type TdxCollateral, tdxCollateralSchema } from './tdx/collateral.ts';
 export type { PckPlatform } from './tdx/pck-extension.ts';
 export { parseTdxQuote, type TdReport, type TdxQuote } from './tdx/quote.ts';
@@ -10,6 +21,5 @@ export {
   type TdxVerification,
   tdxCollateralChecks,
   tdxQuoteChecks,
-  type VerificationTime,
 } from './tdx/verify-tdx.ts';
 export { type Check, compareVerdicts, judge, meetsVerdict, type Rungs, type Verdict, verdicts } from './verdict.ts';

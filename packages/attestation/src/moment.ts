@@ -1,12 +1,19 @@
 import { Refusal, Unmade } from './refusal.ts';
 
+/** When a verification takes place: an argument, so that it can be repeated. */
+export interface VerificationTime {
+  readonly now: Date;
+  /** How far `now` may be off, for clocks of users; 0 by default. */
+  readonly toleranceMs?: number | undefined;
+}
+
 /** "Now", with the tolerance that a user's clock is granted. Both ends are milliseconds since the epoch. */
 export interface Moment {
   readonly earliestMs: number;
   readonly latestMs: number;
 }
 
-export function momentAt(now: Date, toleranceMs: number): Moment {
+export function momentAt({ now, toleranceMs = 0 }: VerificationTime): Moment {
   return { earliestMs: now.getTime() - toleranceMs, latestMs: now.getTime() + toleranceMs };
 }
 

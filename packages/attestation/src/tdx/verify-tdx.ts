@@ -2,7 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { allZero, type Bytes, concatBytes, sameBytes } from '../bytes/bytes.ts';
 import { fromHex } from '../bytes/encodings.ts';
 import { CheckList } from '../check-list.ts';
-import { type Moment, momentAt, requireCurrent } from '../moment.ts';
+import { type Moment, momentAt, requireCurrent, type VerificationTime } from '../moment.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import type { Check } from '../verdict.ts';
 import type { Certificate } from '../x509/certificate.ts';
@@ -69,12 +69,6 @@ export interface TdxEvidence {
   readonly collateral?: unknown;
 }
 
-export interface VerificationTime {
-  readonly now: Date;
-  /** How far `now` may be off, for clocks of users; 0 by default. */
-  readonly toleranceMs?: number | undefined;
-}
-
 export interface TdxVerification {
   readonly checks: readonly Check<TdxCheckName>[];
   /** What the quote says, if it could be read. Rely on it only as far as the checks passed. */
@@ -98,7 +92,7 @@ export async function verifyTdxUnder(
   policy: TdxPolicy = {},
 ): Promise<TdxVerification> {
   const checks = new CheckList<TdxCheckName>([...tdxQuoteChecks, ...tdxCollateralChecks]);
-  const moment = momentAt(time.now, time.toleranceMs ?? 0);
+  const moment = momentAt(time);
   const shown = await checkQuote(checks, evidence, anchor, moment);
   const tcb = await checkCollateral(checks, { evidence, anchor, moment, policy, ...shown });
   return { checks: checks.list(), quote: shown.quote, platform: shown.pck?.platform, tcb };
