@@ -1,3 +1,12 @@
+export type { DstackIdentity } from './dstack/identity.ts';
+export {
+  type DstackCheckName,
+  type DstackEvidence,
+  type DstackVerification,
+  dstackChecks,
+  verifyDstackSnp,
+  verifyDstackTdx,
+} from './dstack/verify-dstack.ts';
 export { verifySnp, verifyTdx } from './hardware.ts';
 export type { VerificationTime } from './moment.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
