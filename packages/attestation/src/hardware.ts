@@ -1,4 +1,6 @@
 import type { VerificationTime } from './moment.ts';
+import { nvidiaIntermediates } from './nvidia/nvidia-intermediates.ts';
+import { type NvidiaEvidence, type NvidiaVerification, verifyNvidiaUnder } from './nvidia/verify-nvidia.ts';
 import { amdRoots } from './snp/amd-roots.ts';
 import { type SnpEvidence, type SnpPolicy, type SnpVerification, verifySnpUnder } from './snp/verify-snp.ts';
 import { intelSgxRoot } from './tdx/intel-root.ts';
@@ -20,4 +22,16 @@ export function verifyTdx(evidence: TdxEvidence, time: VerificationTime, policy:
  */
 export function verifySnp(evidence: SnpEvidence, time: VerificationTime, policy: SnpPolicy): Promise<SnpVerification> {
   return verifySnpUnder(amdRoots, evidence, time, policy);
+}
+
+/**
+ * Verifies the tokens of NVIDIA's remote attestation service for our `nonce` (64 lower-case hex digits), under NVIDIA's
+ * pinned intermediates. GPUs are an axis of their own. Never throws; read `standing` and `checks`.
+ */
+export function verifyNvidia(
+  evidence: NvidiaEvidence,
+  nonce: string,
+  time: VerificationTime,
+): Promise<NvidiaVerification> {
+  return verifyNvidiaUnder(nvidiaIntermediates, evidence, nonce, time);
 }

@@ -7,8 +7,15 @@ export {
   verifyDstackSnp,
   verifyDstackTdx,
 } from './dstack/verify-dstack.ts';
-export { verifySnp, verifyTdx } from './hardware.ts';
+export { verifyNvidia, verifySnp, verifyTdx } from './hardware.ts';
 export type { VerificationTime } from './moment.ts';
+export {
+  type GpuStanding,
+  type NvidiaCheckName,
+  type NvidiaEvidence,
+  type NvidiaVerification,
+  nvidiaChecks,
+} from './nvidia/verify-nvidia.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
 export { parseSnpReport, type SnpReport, type SnpTcb } from './snp/report.ts';
 export {
