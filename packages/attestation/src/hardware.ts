@@ -1,3 +1,4 @@
+import { type GatewayChallenge, type GatewayVerification, verifyGatewayUnder } from './gateway/verify-gateway.ts';
 import type { VerificationTime } from './moment.ts';
 import { nvidiaIntermediates } from './nvidia/nvidia-intermediates.ts';
 import { type NvidiaEvidence, type NvidiaVerification, verifyNvidiaUnder } from './nvidia/verify-nvidia.ts';
@@ -34,4 +35,12 @@ export function verifyNvidia(
   time: VerificationTime,
 ): Promise<NvidiaVerification> {
   return verifyNvidiaUnder(nvidiaIntermediates, evidence, nonce, time);
+}
+
+/**
+ * Verifies hop 1 from the answer of `GET /gateway/attestation`: hardware, our nonce and origin, the key set, our pins, and
+ * the TLS key of the connection where it can be seen. Pass `undefined` where there was no answer. Never throws.
+ */
+export function verifyGateway(document: unknown, challenge: GatewayChallenge): Promise<GatewayVerification> {
+  return verifyGatewayUnder({ verifyTdx, verifySnp }, document, challenge);
 }

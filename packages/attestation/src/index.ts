@@ -7,7 +7,15 @@ export {
   verifyDstackSnp,
   verifyDstackTdx,
 } from './dstack/verify-dstack.ts';
-export { verifyNvidia, verifySnp, verifyTdx } from './hardware.ts';
+export { type GatewayEvidence, gatewayEvidenceSchema } from './gateway/evidence.ts';
+export { type GatewayPins, gatewayPinsSchema } from './gateway/pins.ts';
+export {
+  type GatewayChallenge,
+  type GatewayCheckName,
+  type GatewayVerification,
+  gatewayChecks,
+} from './gateway/verify-gateway.ts';
+export { verifyGateway, verifyNvidia, verifySnp, verifyTdx } from './hardware.ts';
 export type { VerificationTime } from './moment.ts';
 export {
   type GpuStanding,
@@ -16,6 +24,7 @@ export {
   type NvidiaVerification,
   nvidiaChecks,
 } from './nvidia/verify-nvidia.ts';
+export { encodeSimulatedEvidence } from './simulated/simulated.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
 export { parseSnpReport, type SnpReport, type SnpTcb } from './snp/report.ts';
 export {
@@ -26,6 +35,15 @@ export {
   snpCurrencyChecks,
   snpReportChecks,
 } from './snp/verify-snp.ts';
+export { canonicalJson } from './statement/canonical-json.ts';
+export { type KeySet, keySetDigest, keySetSchema } from './statement/key-set.ts';
+export {
+  isNonce,
+  reportDataOf,
+  type Statement,
+  statementBytes,
+  statementPurposes,
+} from './statement/statement.ts';
 export { type TdxCollateral, tdxCollateralSchema } from './tdx/collateral.ts';
 export type { PckPlatform } from './tdx/pck-extension.ts';
 export { parseTdxQuote, type TdReport, type TdxQuote } from './tdx/quote.ts';

@@ -14,7 +14,8 @@ export interface Moment {
 }
 
 export function momentAt({ now, toleranceMs = 0 }: VerificationTime): Moment {
-  return { earliestMs: now.getTime() - toleranceMs, latestMs: now.getTime() + toleranceMs };
+  // A clock that is none becomes NaN, with which no comparison holds.
+  return { earliestMs: Number(now) - toleranceMs, latestMs: Number(now) + toleranceMs };
 }
 
 /** Something valid from `fromMs` on, and before `untilMs`. */

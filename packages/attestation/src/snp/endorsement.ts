@@ -3,7 +3,7 @@ import { Refusal } from '../refusal.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { derSmallInteger, derTag, readDer } from '../x509/der.ts';
 import { type SnpProduct, snpProducts } from './amd-roots.ts';
-import type { SnpTcb } from './report.ts';
+import type { MinimumTcb, SnpTcb } from './report.ts';
 
 /** What AMD certifies about the key that signed a report: one chip's (VCEK), or one hoster's (VLEK). */
 export interface Endorsement {
@@ -92,7 +92,7 @@ export function sameTcb(left: SnpTcb, right: SnpTcb): boolean {
 }
 
 /** Whether no part of `tcb` is older than `minimum` asks. */
-export function tcbReaches(tcb: SnpTcb, minimum: Partial<SnpTcb>): boolean {
+export function tcbReaches(tcb: SnpTcb, minimum: MinimumTcb): boolean {
   return (['fmc', 'bootloader', 'tee', 'snp', 'microcode'] as const).every(
     (part) => minimum[part] === undefined || (tcb[part] ?? -1) >= minimum[part],
   );

@@ -12,6 +12,9 @@ export interface SnpTcb {
   readonly microcode: number;
 }
 
+/** The least that each part must be; what is absent is not asked for. */
+export type MinimumTcb = { readonly [Part in keyof SnpTcb]?: number | undefined };
+
 /** An attestation report of AMD SEV-SNP, ABI 1.58 table 23. TCB versions are raw: `readTcb` needs the product. */
 export interface SnpReport {
   readonly version: number;

@@ -9,7 +9,7 @@ import { crlBounds, requireUnrevoked, verifyRevocationList } from '../x509/crl.t
 import { curveOf, verifyEcdsa } from '../x509/signature.ts';
 import { type SnpProduct, snpProducts } from './amd-roots.ts';
 import { type Endorsement, isChip, productOfCpu, readEndorsement, sameTcb, tcbReaches } from './endorsement.ts';
-import { parseSnpReport, readTcb, type SnpReport, type SnpTcb } from './report.ts';
+import { type MinimumTcb, parseSnpReport, readTcb, type SnpReport, type SnpTcb } from './report.ts';
 
 /** What the report and its chain show: genuine, of this chip at this TCB, of a machine its host cannot look into. */
 export const snpReportChecks = [
@@ -47,7 +47,7 @@ export interface SnpPolicy {
   /** Whose keys may sign: a chip's only, by default. */
   readonly signers?: readonly Endorsement['kind'][] | undefined;
   /** The oldest versions accepted, per processor line; a line without them leaves that check unmade. */
-  readonly minimumTcb?: Partial<Record<SnpProduct, Partial<SnpTcb>>> | undefined;
+  readonly minimumTcb?: { readonly [Line in SnpProduct]?: MinimumTcb | undefined } | undefined;
 }
 
 export interface SnpVerification {
@@ -197,7 +197,8 @@ function requireChip({ chipId }: SnpReport, { kind, hardwareId }: Endorsement): 
 
 function requireMinimumTcb(report: SnpReport, reported: SnpTcb, product: SnpProduct, policy: SnpPolicy): void {
   const minimum = policy.minimumTcb?.[product];
-  if (minimum === undefined) throw new Unmade(`no minimum TCB was given for ${product}`);
+  if (minimum === undefined || Object.keys(minimum).length === 0)
+    throw new Unmade(`no minimum TCB was given for ${product}`);
   if (!tcbReaches(reported, minimum)) throw new Refusal('the platform is older than the minimum TCB');
   if (!tcbReaches(readTcb(report.committedTcb, product), minimum)) {
     throw new Refusal('the platform can be rolled back below the minimum TCB');
