@@ -1,5 +1,5 @@
 import { sha384 } from '@noble/hashes/sha2.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Bytes, concatBytes } from '../bytes/bytes.ts';
 import { fromHex } from '../bytes/encodings.ts';
 import { Refusal } from '../refusal.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Bytes, concatBytes } from '../bytes/bytes.ts';
 import { fromHex, toHex } from '../bytes/encodings.ts';
 import { Refusal } from '../refusal.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const base64 = (bytes: number) => z.string().max(Math.ceil(bytes / 3) * 4);
 const machineConfig = z.string().max(65_536).optional();

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { type CryptoKey, decodeProtectedHeader, errors, importJWK, type JWTPayload, jwtVerify } from 'jose';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Bytes, sameBytes } from '../bytes/bytes.ts';
 import { fromBase64, toHex } from '../bytes/encodings.ts';
 import { CheckList } from '../check-list.ts';

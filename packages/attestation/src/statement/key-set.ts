@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import { toHex } from '../bytes/encodings.ts';
 import { canonicalJson } from './canonical-json.ts';
 

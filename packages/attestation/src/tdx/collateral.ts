@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { fromHex, toHex } from '../bytes/encodings.ts';
 import type { Moment, Period } from '../moment.ts';
 import { Refusal } from '../refusal.ts';

@@ -6,6 +6,7 @@ import { extension, Issuer } from '../testing/issuer.ts';
 import { flipped, vectorBytes, vectorCertificate, vectorJson } from '../testing/vectors.ts';
 import { parseCertificate } from './certificate.ts';
 import { verifyChain } from './chain.ts';
+import { requireUnrevoked, verifyRevocationList } from './crl.ts';
 import { derChildren, derObjectIdentifier, derSmallInteger, derTime, readDer } from './der.ts';
 import { parsePemChain } from './pem.ts';
 
@@ -110,6 +111,11 @@ it('takes one spelling of each DER', () => {
   ]) {
     expect(() => readDer(wrong, 0x30)).toThrow('DER');
   }
+  const many = der(
+    0x30,
+    new Uint8Array(2 * 257).map((_, index) => (index % 2 === 0 ? 0x05 : 0)),
+  );
+  expect(() => derChildren(readDer(many, 0x30))).toThrow('too many parts');
   const integerOf = (...values: number[]) => derSmallInteger(readDer(der(0x02, bytes(...values)), 0x02));
   expect(integerOf(0, 0x80)).toBe(128);
   for (const wrong of [[], [0, 1], [0xff, 0x80], [0x80], [1, 0, 0, 0, 0]])
@@ -119,4 +125,15 @@ it('takes one spelling of each DER', () => {
   expect(() => derObjectIdentifier(readDer(der(0x06, bytes(0x2a, 0x86)), 0x06))).toThrow('unfinished');
   expect(() => derTime(derChildren(readDer(sequence(der(0x17, bytes(0x31))), 0x30))[0])).toThrow('time');
   expect(derTime(readDer(time('2026-01-01T00:00:00Z'), 0x18))).toBe(Date.UTC(2026, 0, 1));
+});
+
+it('reads a revocation list of any length that its issuer signed', async () => {
+  const issuer = await Issuer.make('Issuer');
+  const serials = Array.from({ length: 1000 }, (_, index) => index + 1);
+  const list = await verifyRevocationList(await issuer.revoke({ revoked: serials }), issuer.anchor);
+  expect(list.revoked.size).toBe(1000);
+  const listed = parseCertificate(await issuer.certify({ subject: 'Listed', spki: issuer.spki, serial: 1000 }));
+  const other = parseCertificate(await issuer.certify({ subject: 'Other', spki: issuer.spki, serial: 1001 }));
+  expect(() => requireUnrevoked(list, [other, listed])).toThrow('Listed is revoked');
+  expect(requireUnrevoked(list, [other])).toBeUndefined();
 });

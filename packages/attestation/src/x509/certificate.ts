@@ -150,6 +150,8 @@ function onlyChild(element: DerElement): DerElement {
   return child;
 }
 
+/** X.520's bound. */
+const longestCommonName = 64;
 const textTags: ReadonlySet<number> = new Set([derTag.utf8String, derTag.printableString, derTag.ia5String]);
 
 function commonNameOf(name: DerElement): string | undefined {
@@ -157,8 +159,13 @@ function commonNameOf(name: DerElement): string | undefined {
     for (const attribute of derChildren(expectTag(set, derTag.set))) {
       const [type, value] = derChildren(expectTag(attribute, derTag.sequence));
       if (derObjectIdentifier(type) !== oid.commonName) continue;
-      if (value === undefined || !textTags.has(value.tag)) throw new Refusal('a common name is no text');
-      return new TextDecoder('utf-8', { fatal: true }).decode(value.content.subarray(0, 64));
+      if (value === undefined || !textTags.has(value.tag) || value.content.length > longestCommonName) {
+        throw new Refusal('a common name is no text, or too long');
+      }
+      const name = String.fromCharCode(...value.content);
+      // The vendors' names are ASCII; anything else could look like one of them and not be it.
+      if (!/^[ -~]*$/.test(name)) throw new Refusal('a common name is not plain ASCII');
+      return name;
     }
   }
   return undefined;

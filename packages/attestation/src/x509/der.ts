@@ -53,13 +53,17 @@ export function readDer(bytes: Bytes, tag: number): DerElement {
   return expectTag(element, tag);
 }
 
+/** More than any structure here has: two bytes of input must not become an object each, by the million. */
+const mostChildren = 256;
+
 /** The elements inside a constructed one, one level deep: nesting costs no stack. */
-export function derChildren(element: DerElement): DerElement[] {
+export function derChildren(element: DerElement, most: number = mostChildren): DerElement[] {
   if ((element.tag & 0x20) === 0) throw new Refusal('DER has a value where a structure belongs');
   const children: DerElement[] = [];
   let offset = 0;
   while (offset < element.content.length) {
     const child = elementAt(element.content, offset);
+    if (children.length === most) throw new Refusal('DER has a structure with too many parts');
     children.push(child);
     offset += child.raw.length;
   }
