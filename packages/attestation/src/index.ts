@@ -7,14 +7,10 @@ export {
   verifyDstackSnp,
   verifyDstackTdx,
 } from './dstack/verify-dstack.ts';
+export { type GatewayCheckName, type GatewayEvidenceCheckName, gatewayChecks } from './gateway/check-hardware.ts';
 export { type GatewayEvidence, gatewayEvidenceSchema } from './gateway/evidence.ts';
 export { type GatewayPins, gatewayPinsSchema } from './gateway/pins.ts';
-export {
-  type GatewayChallenge,
-  type GatewayCheckName,
-  type GatewayVerification,
-  gatewayChecks,
-} from './gateway/verify-gateway.ts';
+export type { GatewayChallenge, GatewayVerification } from './gateway/verify-gateway.ts';
 export { verifyGateway, verifyNvidia, verifySnp, verifyTdx } from './hardware.ts';
 export type { VerificationTime } from './moment.ts';
 export {

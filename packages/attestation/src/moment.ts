@@ -33,10 +33,18 @@ export function requireValid(what: string, period: Period, moment: Moment): void
   if (!lasts(period, moment)) throw new Refusal(`${what} ended ${at(period.untilMs)}`);
 }
 
-/** For what is published anew every few weeks: from the future it is refused, expired it proves nothing. */
-export function requireCurrent(what: string, period: Period, moment: Moment): void {
-  if (!hasBegun(period, moment)) throw new Refusal(`${what} is from the future: ${at(period.fromMs)}`);
-  if (!lasts(period, moment)) throw new Unmade(`${what} expired ${at(period.untilMs)}`);
+/**
+ * For what is published anew every few weeks: from the future it is refused, expired it proves nothing. Of several, one
+ * from the future counts more than one that expired.
+ */
+export function requireCurrent(dated: Readonly<Record<string, Period>>, moment: Moment): void {
+  const periods = Object.entries(dated);
+  for (const [what, period] of periods) {
+    if (!hasBegun(period, moment)) throw new Refusal(`${what} is from the future: ${at(period.fromMs)}`);
+  }
+  for (const [what, period] of periods) {
+    if (!lasts(period, moment)) throw new Unmade(`${what} expired ${at(period.untilMs)}`);
+  }
 }
 
 function at(instantMs: number): string {

@@ -13,13 +13,9 @@ import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { SnpMachine } from '../testing/snp-machine.ts';
 import { type CollateralSettings, type MachineSettings, TdxMachine } from '../testing/tdx-machine.ts';
 import { verdicts } from '../verdict.ts';
+import type { HardwareVerifiers } from './check-hardware.ts';
 import type { GatewayPins } from './pins.ts';
-import {
-  type GatewayChallenge,
-  type GatewayVerification,
-  type HardwareVerifiers,
-  verifyGatewayUnder,
-} from './verify-gateway.ts';
+import { type GatewayChallenge, type GatewayVerification, verifyGatewayUnder } from './verify-gateway.ts';
 
 const now = new Date('2026-01-15T00:00:00Z');
 const nonce = '0123456789abcdef'.repeat(4);

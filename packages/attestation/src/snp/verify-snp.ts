@@ -130,7 +130,7 @@ async function checkRevocation(
     return verified;
   });
   if (list === undefined) return;
-  await checks.make('snp.revocation_date', () => requireCurrent("AMD's revocation list", list.currency, moment));
+  await checks.make('snp.revocation_date', () => requireCurrent({ "AMD's revocation list": list.currency }, moment));
 }
 
 function endorsementOf({ leaf, product }: AmdChain): Endorsement {

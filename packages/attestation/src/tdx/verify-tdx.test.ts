@@ -139,6 +139,14 @@ describe('collateral that is refused', () => {
     ],
     ['a PCK CRL from the future', { pckCrl: { from: '2026-01-16T00:00:00Z' } }, 'tdx.collateral_dates'],
     ['a root CRL from the future', { rootCrl: { from: '2026-01-16T00:00:00Z' } }, 'tdx.collateral_dates'],
+    [
+      'a PCK CRL from the future beside a root CRL that expired',
+      {
+        rootCrl: { from: '2025-01-01T00:00:00Z', until: '2025-02-01T00:00:00Z' },
+        pckCrl: { from: '2026-01-16T00:00:00Z' },
+      },
+      'tdx.collateral_dates',
+    ],
     ['TCB info from the future', { tcbInfo: { issueDate: '2026-01-16T00:00:00Z' } }, 'tdx.collateral_dates'],
     ['another FMSPC', { tcbInfo: { fmspc: '50806F000000' } }, 'tdx.tcb_info'],
     ['another PCEID', { tcbInfo: { pceId: '0001' } }, 'tdx.tcb_info'],

@@ -247,12 +247,14 @@ function requireAllCurrent(
   },
   moment: Moment,
 ): void {
-  const named = { 'the TCB info': used.tcbInfo, 'the QE identity': used.qeIdentity };
-  const lists = { 'the root CRL': used.rootCrl, 'the PCK CRL': used.pckCrl };
-  for (const [what, dated] of Object.entries({ ...named, ...lists })) {
-    if (dated === undefined) throw new Unmade(`${what} could not be used`);
-    requireCurrent(what, dated.currency, moment);
-  }
+  const { tcbInfo, qeIdentity, rootCrl, pckCrl } = used;
+  const documents = { 'the TCB info': tcbInfo.currency, 'the QE identity': qeIdentity.currency };
+  const lists = {
+    ...(rootCrl && { 'the root CRL': rootCrl.currency }),
+    ...(pckCrl && { 'the PCK CRL': pckCrl.currency }),
+  };
+  requireCurrent({ ...documents, ...lists }, moment);
+  if (rootCrl === undefined || pckCrl === undefined) throw new Unmade('a revocation list could not be used');
 }
 
 function requireEvaluation(documents: readonly SignedDocument<TcbInfo | QeIdentity>[], policy: TdxPolicy): void {
