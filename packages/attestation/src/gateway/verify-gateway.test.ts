@@ -94,6 +94,16 @@ async function snpDocument(evidence: Record<string, unknown> = {}, reportData = 
   };
 }
 
+async function simulatedDocument(purpose: 'gateway' | 'simulated' = 'simulated') {
+  const pair = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
+  if (!('privateKey' in pair)) throw new Error('a key pair was wanted');
+  const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
+  const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', pair.privateKey, statement(keySet, purpose)));
+  const bytes = encodeSimulatedEvidence(publicKey, signature);
+  const evidence = { tee_type: 'simulated', simulated: true, simulated_evidence: toBase64(bytes) };
+  return { bytes, document: { version: 'sotto.gateway.evidence.v1', key_set: keySet, evidence } };
+}
+
 const verify = (document: unknown, changes: Partial<GatewayChallenge> = {}): Promise<GatewayVerification> =>
   verifyGatewayUnder(hardware, document, { ...challenge, ...changes });
 
@@ -252,6 +262,13 @@ describe('a gateway that is untrusted', () => {
     expect(failed((await verify(back)).checks)).toContain('snp.format');
   });
 
+  it('a key set that has no canonical form, whatever the evidence', async () => {
+    for (const document of [await tdxDocument(), await snpDocument(), (await simulatedDocument()).document]) {
+      const result = await verify({ ...document, key_set: { ...keySet, later: 0.5 } });
+      expect(failed(result.checks)).toEqual(['gateway.key_set']);
+    }
+  });
+
   it('says what it measured when that is not pinned', async () => {
     const result = await verify(await tdxDocument({ machine: { mrTd: new Uint8Array(48).fill(0xab) } }));
     expect(reasonOf(result.checks, 'gateway.measurement')).toContain(`mr_td ${'ab'.repeat(48)}`);
@@ -321,16 +338,6 @@ describe('a dstack machine', () => {
 });
 
 describe('simulated evidence', () => {
-  async function simulatedDocument(purpose: 'gateway' | 'simulated' = 'simulated') {
-    const pair = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
-    if (!('privateKey' in pair)) throw new Error('a key pair was wanted');
-    const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
-    const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', pair.privateKey, statement(keySet, purpose)));
-    const bytes = encodeSimulatedEvidence(publicKey, signature);
-    const evidence = { tee_type: 'simulated', simulated: true, simulated_evidence: toBase64(bytes) };
-    return { bytes, document: { version: 'sotto.gateway.evidence.v1', key_set: keySet, evidence } };
-  }
-
   it('is untrusted when everything about it is right', async () => {
     const { document } = await simulatedDocument();
     const result = await verify(document);

@@ -1,11 +1,11 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { type Bytes, ownBytes } from '../bytes/bytes.ts';
+import { ownBytes } from '../bytes/bytes.ts';
 import { toHex } from '../bytes/encodings.ts';
 import { CheckList } from '../check-list.ts';
 import { type Moment, momentAt } from '../moment.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { type KeySet, keySetDigest, keySetSchema } from '../statement/key-set.ts';
-import { isNonce, isOrigin, type Statement, statementBytes } from '../statement/statement.ts';
+import { isNonce, isOrigin, statementBytes } from '../statement/statement.ts';
 import { type Check, judge, type Verdict } from '../verdict.ts';
 import {
   checkHardware,
@@ -59,18 +59,21 @@ export async function verifyGatewayUnder(
   const evidence = await checks.make('gateway.format', () => parseEvidence(document));
   const asked = await checks.make('gateway.challenge', () => requireChallenge(challenge));
   const pins = await checks.make('gateway.pins', () => parsePins(challenge.pins));
-  const keySet = evidence && (await checks.make('gateway.key_set', () => parseKeySet(evidence.key_set)));
-  if (evidence === undefined || asked === undefined || pins === undefined || keySet === undefined) {
+  const keys = evidence && (await checks.make('gateway.key_set', () => parseKeySet(evidence.key_set)));
+  if (evidence === undefined || asked === undefined || pins === undefined || keys === undefined) {
     return { verdict: 'untrusted', checks: checks.list(), teeType: evidence?.evidence.tee_type, keySet: undefined };
   }
-  await checks.make('gateway.key_set_validity', () => requireLiving(keySet, asked.moment));
-  await checks.make('gateway.tls_key', () => requireTlsKey(keySet, challenge));
+  await checks.make('gateway.key_set_validity', () => requireLiving(keys.keySet, asked.moment));
+  await checks.make('gateway.tls_key', () => requireTlsKey(keys.keySet, challenge));
   const task: HardwareTask = {
     hardware,
     checks,
     pins,
     time: { now: challenge.now, toleranceMs: asked.toleranceMs },
-    statementFor: (purpose) => statementAbout(evidence, challenge, purpose),
+    statementFor: (purpose) => {
+      const { nonce, origin } = challenge;
+      return statementBytes({ keySetDigest: keys.digest, nonce, origin, purpose });
+    },
   };
   const { more, rungs, bound } = await checkHardware(evidence.evidence, task);
   const all = [...checks.list(), ...more];
@@ -78,7 +81,7 @@ export async function verifyGatewayUnder(
     verdict: rungs === undefined ? 'untrusted' : judge<GatewayEvidenceCheckName>(all, rungs),
     checks: all,
     teeType: evidence.evidence.tee_type,
-    keySet: bound ? keySet : undefined,
+    keySet: bound ? keys.keySet : undefined,
   };
 }
 
@@ -94,9 +97,10 @@ function parsePins(pins: unknown): GatewayPins {
   throw new Refusal(`our pins are malformed${placeOf(parsed.error.issues[0]?.path)}`);
 }
 
-function parseKeySet(value: unknown): KeySet {
+/** The digest is of the set as it was received, with members that we do not know. */
+function parseKeySet(value: unknown): { readonly keySet: KeySet; readonly digest: string } {
   const parsed = keySetSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { keySet: parsed.data, digest: keySetDigest(value) };
   throw new Refusal(`the key set is malformed${placeOf(parsed.error.issues[0]?.path)}`);
 }
 
@@ -125,12 +129,4 @@ function requireTlsKey(keySet: KeySet, { tlsSpki, origin }: GatewayChallenge): v
   if (!keySet.tls_public_keys.some((key) => key.origin === origin && key.spki_sha256 === digest)) {
     throw new Refusal('the connection is not to a TLS key of the key set');
   }
-}
-
-function statementAbout(
-  document: GatewayEvidence,
-  { nonce, origin }: GatewayChallenge,
-  purpose: Statement['purpose'],
-): Bytes {
-  return statementBytes({ keySetDigest: keySetDigest(document.key_set), nonce, origin, purpose });
 }
