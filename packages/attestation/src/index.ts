@@ -22,7 +22,7 @@ export {
 } from './nvidia/verify-nvidia.ts';
 export { encodeSimulatedEvidence } from './simulated/simulated.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
-export { parseSnpReport, type SnpReport, type SnpTcb } from './snp/report.ts';
+export type { MinimumTcb, SnpReport, SnpTcb } from './snp/report.ts';
 export {
   type SnpCheckName,
   type SnpEvidence,
@@ -42,7 +42,7 @@ export {
 } from './statement/statement.ts';
 export { type TdxCollateral, tdxCollateralSchema } from './tdx/collateral.ts';
 export type { PckPlatform } from './tdx/pck-extension.ts';
-export { parseTdxQuote, type TdReport, type TdxQuote } from './tdx/quote.ts';
+export type { TdReport, TdxQuote } from './tdx/quote.ts';
 export type { TcbAssessment, TcbStatus } from './tdx/tcb-status.ts';
 export {
   type TdxCheckName,
