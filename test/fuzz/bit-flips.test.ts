@@ -56,7 +56,7 @@ describe('one bit turned over is refused, wherever it is', () => {
     const bytes = isHex
       ? Uint8Array.from(Buffer.from(collateral[field], 'hex'))
       : new TextEncoder().encode(collateral[field]);
-    await everyFlipFails(bytes, 17, async (changed) => {
+    await everyFlipFails(bytes, 29, async (changed) => {
       const value = isHex ? Buffer.from(changed).toString('hex') : new TextDecoder().decode(changed);
       return (await verifyTdx({ quote, collateral: { ...collateral, [field]: value } }, march, policy)).checks;
     });
