@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +11,7 @@ import {
   vectorDstackQuote,
   vectorJson,
 } from '../../packages/attestation/src/testing/vectors.ts';
+import { onPath } from '../kit/on-path.ts';
 import { noteSkip } from '../kit/skips.ts';
 
 /** The verifiers as a browser gets them: one minified script that puts the package's exports on the page. */
@@ -42,16 +42,10 @@ it('the verifiers need nothing of Node, and fit in 70 KB minified and gzipped', 
   expect(kilobytes).toBeLessThan(70);
 });
 
-function findChromium(): string | undefined {
-  try {
-    return execFileSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], { encoding: 'utf8' }).trim();
-  } catch {
-    return undefined;
-  }
+const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
+if (executablePath === undefined) {
+  noteSkip('the verifiers in a real browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
 }
-
-const executablePath = findChromium();
-if (executablePath === undefined) noteSkip('the verifiers in a real browser', 'put chromium on the PATH.');
 
 describe.skipIf(executablePath === undefined)('in a real browser', () => {
   let server: Server;
