@@ -1,33 +1,17 @@
-import { accessSync, constants } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type StandInEnclave, type StandInKind, standInEnclave, standInKinds } from '@sotto/client/testing';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { onPath } from '../kit/on-path.ts';
 import { noteSkip } from '../kit/skips.ts';
 import type { converse, GivenKey } from './page.ts';
 
 const browserPath = onPath('chromium', 'chromium-browser', 'google-chrome');
 if (browserPath === undefined) {
   noteSkip('end-to-end encryption in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
-}
-
-/** The first of these programs that the PATH leads to. */
-function onPath(...names: readonly string[]): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return names
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
 }
 
 describe.skipIf(browserPath === undefined)('end-to-end encryption in a browser', () => {

@@ -11,6 +11,7 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/wire': [],
   'packages/settings': [],
   'packages/http': ['wire'],
+  'packages/attestation': [],
   'packages/money': [],
   'packages/router': ['wire', 'money'],
   'packages/state': ['wire', 'money', 'router'],

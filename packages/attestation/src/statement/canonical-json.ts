@@ -1,0 +1,33 @@
+import { Refusal } from '../refusal.ts';
+
+const maximumDepth = 16;
+const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+/**
+ * RFC 8785 (JCS) for what our documents hold: text, integers that a double holds exactly, true, false, null, lists and
+ * objects. Anything else is refused, floating point above all, where implementations differ.
+ */
+export function canonicalJson(value: unknown): string {
+  return write(value, 0);
+}
+
+function write(value: unknown, depth: number): string {
+  if (depth > maximumDepth) throw new Refusal('a document is nested too deeply');
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return writeText(value);
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value) || Object.is(value, -0))
+      throw new Refusal('a document has a number that is no integer');
+    return String(value);
+  }
+  if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(',')}]`;
+  if (typeof value !== 'object') throw new Refusal(`a document has a ${typeof value} in it`);
+  // Code units, which is how JavaScript sorts and what RFC 8785 asks for.
+  const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return `{${members.map(([name, member]) => `${writeText(name)}:${write(member, depth + 1)}`).join(',')}}`;
+}
+
+function writeText(text: string): string {
+  if (loneSurrogate.test(text)) throw new Refusal('a document has text that is not Unicode');
+  return JSON.stringify(text);
+}

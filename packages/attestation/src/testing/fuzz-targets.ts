@@ -1,0 +1,195 @@
+import type { Bytes } from '../bytes/bytes.ts';
+import { fromBase64, fromHex } from '../bytes/encodings.ts';
+import { parseEventLog } from '../dstack/event-log.ts';
+import { identityFromConfig, identityFromEvents } from '../dstack/identity.ts';
+import { verifyGateway, verifyNvidia, verifySnp, verifyTdx } from '../hardware.ts';
+import { Refusal } from '../refusal.ts';
+import { readEndorsement } from '../snp/endorsement.ts';
+import { parseSnpReport } from '../snp/report.ts';
+import { canonicalJson } from '../statement/canonical-json.ts';
+import { pckPlatformOf } from '../tdx/pck-extension.ts';
+import { parseTdxQuote } from '../tdx/quote.ts';
+import { parseCertificate, requireAuthority, requireUnderstood } from '../x509/certificate.ts';
+import { type DerElement, derChildren, derInteger, derObjectIdentifier, derTime, readDer } from '../x509/der.ts';
+import { parsePemChain } from '../x509/pem.ts';
+import { mutate, type SeededRandom } from './mutate.ts';
+import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson, vectorText } from './vectors.ts';
+
+/** One reader of foreign bytes: what it starts from, and what must end in an answer or a `Refusal`. */
+export interface FuzzTarget {
+  readonly name: string;
+  /** How many of a hundred inputs it gets. */
+  readonly share: number;
+  readonly seeds: readonly Uint8Array[];
+  readonly read: (input: Bytes) => unknown;
+}
+
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+const bytes = (value: string): Bytes => new TextEncoder().encode(value);
+const tdxQuotes = [
+  vectorBytes('tdx/dcapqvl_tdx_quote_v4.bin'),
+  vectorBytes('tdx/gotdx_quote_v5_sample.bin'),
+  vectorDstackQuote('dstack/quote-report.json'),
+];
+const certificates = ['ms_milan_vcek.pem', 'ms_turin_vcek.pem', 'ar_milan_vlek.der', 'ar_genoa_ask.der'].map((name) =>
+  vectorCertificate(`snp/${name}`),
+);
+const collateral = vectorJson<Record<string, string>>('tdx/collateral_2026-03_90c06f.json');
+const pckChain = parsePemChain(parseTdxQuote(tdxQuotes[0]).pckChain, 'the PCK chain').map(({ raw }) => raw);
+const revocationList = fromHex(collateral.pck_crl ?? '', 'the PCK CRL');
+const eventLog = vectorJson<{ event_log: string }>('dstack/tdx-lite-getquote.json').event_log;
+const tokens = vectorText('nvidia/hopperClaimsv3_detached_eat.json');
+const time = { now: new Date('2026-03-25T00:00:00Z') };
+const nonce = 'ab'.repeat(32);
+const base64 = (value: Uint8Array): string => btoa(String.fromCharCode(...value));
+const snpDocument = JSON.stringify({
+  version: 'sotto.gateway.evidence.v1',
+  key_set: {
+    service: 'sotto',
+    not_after: 1_780_000_000,
+    provider_registry_digest: `sha256:${nonce}`,
+    tls_public_keys: [{ origin: 'https://a.example', spki_sha256: nonce }],
+    receipt_signing_keys: [],
+    e2ee_public_keys: [{ key_id: 'k', algorithm: 'a', public_key: 'ab' }],
+  },
+  evidence: {
+    tee_type: 'sev_snp',
+    report: base64(vectorBytes('snp/ms_milan_report.bin')),
+    endorsement_key: base64(certificates[0] ?? new Uint8Array()),
+    intermediate: base64(vectorCertificate('snp/ms_milan_ask.pem')),
+    machine_config: '{"compose_hash":""}',
+  },
+});
+
+export const fuzzTargets: readonly FuzzTarget[] = [
+  { name: 'TDX quote', share: 20, seeds: tdxQuotes, read: parseTdxQuote },
+  { name: 'SNP report', share: 24, seeds: [vectorBytes('snp/ms_turin_report.bin')], read: parseSnpReport },
+  { name: 'certificate', share: 20, seeds: [...certificates, ...pckChain], read: readCertificate },
+  {
+    name: 'DER tree',
+    share: 3,
+    seeds: [revocationList.slice(0, 1500), ...certificates],
+    read: (input) => walk(input, 0),
+  },
+  {
+    name: 'PEM',
+    share: 6,
+    seeds: [bytes(collateral.tcb_info_issuer_chain ?? '')],
+    read: (input) => parsePemChain(input, 'PEM'),
+  },
+  {
+    name: 'base64',
+    share: 6,
+    seeds: [bytes(base64(new Uint8Array(300).map((_, at) => at)))],
+    read: (input) => fromBase64(text(input), 'base64'),
+  },
+  {
+    name: 'hex',
+    share: 4,
+    seeds: [bytes('0123456789abcdefABCDEF'.repeat(9))],
+    read: (input) => fromHex(text(input), 'hex'),
+  },
+  {
+    name: 'event log',
+    share: 5,
+    seeds: [bytes(eventLog)],
+    read: (input) => identityFromEvents(parseEventLog(text(input))),
+  },
+  {
+    name: 'machine configuration',
+    share: 5,
+    seeds: [bytes(machineConfig())],
+    read: (input) => identityFromConfig(text(input)),
+  },
+  {
+    name: 'canonical JSON',
+    share: 5,
+    seeds: [bytes(collateral.tcb_info ?? '').slice(0, 900), bytes(snpDocument)],
+    read: readJson,
+  },
+  {
+    name: 'whole TDX verification',
+    share: 0.1,
+    seeds: tdxQuotes,
+    read: (quote) => verifyTdx({ quote, collateral }, time, {}),
+  },
+  { name: 'whole TDX collateral', share: 0.1, seeds: [bytes(JSON.stringify(collateral))], read: readCollateral },
+  { name: 'whole SNP verification', share: 0.3, seeds: certificates, read: readEndorsementKey },
+  { name: 'whole NVIDIA verification', share: 0.3, seeds: [bytes(tokens)], read: readTokens },
+  { name: 'whole gateway verification', share: 0.3, seeds: [bytes(snpDocument)], read: readDocument },
+];
+
+/** Runs one broken input of one target. Anything but an answer or a `Refusal` is thrown on, as the finding it is. */
+export async function fuzzOnce(target: FuzzTarget, random: SeededRandom): Promise<'answered' | 'refused'> {
+  const input = mutate(target.seeds[random.below(target.seeds.length)] ?? new Uint8Array(), random);
+  try {
+    const answer = target.read(input);
+    if (answer instanceof Promise) await answer;
+    return 'answered';
+  } catch (error) {
+    if (error instanceof Refusal) return 'refused';
+    throw new Error(`${target.name} was broken by ${input.length} bytes`, { cause: error });
+  }
+}
+
+function readCertificate(input: Bytes): void {
+  const certificate = parseCertificate(input);
+  // Every reader of extensions gets its turn, whatever the ones before it say.
+  for (const read of [readEndorsement, pckPlatformOf, (of: typeof certificate) => requireAuthority(of, 0)]) {
+    try {
+      read(certificate);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+  requireUnderstood(certificate.extensions);
+}
+
+/** Tries each primitive on each element, down the tree. */
+function walk(input: Bytes, depth: number): void {
+  const element = readDer(input, input[0] ?? 0);
+  for (const read of [derInteger, derObjectIdentifier, derTime] as ((of: DerElement) => unknown)[]) {
+    try {
+      read(element);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+  if ((element.tag & 0x20) !== 0 && depth < 12) for (const child of derChildren(element)) walk(child.raw, depth + 1);
+}
+
+function readJson(input: Bytes): string {
+  return canonicalJson(jsonOr(input, undefined));
+}
+
+function readCollateral(input: Bytes) {
+  return verifyTdx({ quote: tdxQuotes[1] ?? input, collateral: jsonOr(input, text(input)) }, time, {});
+}
+
+function readEndorsementKey(endorsementKey: Bytes) {
+  const report = vectorBytes('snp/ms_milan_report.bin');
+  return verifySnp({ report, endorsementKey, intermediate: vectorCertificate('snp/ms_milan_ask.pem') }, time, {});
+}
+
+function readTokens(input: Bytes) {
+  const keySet = { keys: [{ kid: 'k', kty: 'EC', x5c: [] }] };
+  return verifyNvidia({ tokens: jsonOr(input, text(input)), keySet }, nonce, time);
+}
+
+function readDocument(input: Bytes) {
+  return verifyGateway(jsonOr(input, text(input)), { nonce, origin: 'https://a.example', pins: {}, ...time });
+}
+
+/** Broken JSON mostly does not parse; what still does is the interesting part. */
+function jsonOr(input: Bytes, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text(input));
+  } catch {
+    return otherwise;
+  }
+}
+
+function machineConfig(): string {
+  const packed = new TextDecoder('latin1').decode(vectorBytes('dstack/sev_snp_attestation.bin'));
+  return packed.slice(packed.indexOf('{"app_id"'), packed.indexOf('"version":3}') + 12);
+}
