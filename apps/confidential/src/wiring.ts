@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { randomId, repeat } from '@sotto/http';
+import { randomId, repeat, type ServerOptions } from '@sotto/http';
 import { adapterNames, type FileProblem, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -21,7 +21,7 @@ export interface BrokerOptions {
   readonly providerKey: (name: string) => string | undefined;
   readonly secrets: BrokerConfig['secrets'];
   readonly trustProxy: BrokerConfig['trustProxy'];
-  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls?: ServerOptions['tls'];
   readonly now?: () => number;
 }
 
