@@ -2,7 +2,8 @@ import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, setting, type TrustProxy } from '@sotto/settings';
 import { z } from 'zod';
 
-const tlsError = 'takes `files` (with TLS_CERT_FILE and TLS_KEY_FILE) or `off` (loopback only)';
+const tlsError =
+  'takes `self` (a key made inside), `files` (with TLS_CERT_FILE and TLS_KEY_FILE) or `off` (loopback only)';
 
 const environmentSchema = z.object({
   CONFIDENTIAL_PORT: setting.port(4001),
@@ -13,9 +14,11 @@ const environmentSchema = z.object({
   SPEECH_SYNTHESIS: setting.onOff.default('off'),
   TICKET_SEALING_KEY: setting.keyText,
   SETTLEMENT_MAC_KEY: setting.keyText,
-  CONFIDENTIAL_TLS: z.enum(['files', 'off'], { error: tlsError }),
+  CONFIDENTIAL_ORIGIN: setting.origin.optional(),
+  CONFIDENTIAL_TLS: z.enum(['self', 'files', 'off'], { error: tlsError }).default('self'),
   TLS_CERT_FILE: setting.file.optional(),
   TLS_KEY_FILE: setting.file.optional(),
+  TLS_REQUEST_FILE: setting.file.optional(),
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
   NODE_ENV: z.string().optional(),
@@ -28,13 +31,21 @@ export interface BrokerConfig {
   readonly redisUrl: string;
   readonly providersFile: string | undefined;
   readonly media: MediaSwitches;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** The public address of this broker, without a path. */
+  readonly origin: string;
+  readonly tls: TlsConfig;
   readonly trustProxy: TrustProxy;
   readonly logLevel: string;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
   readonly isProduction: boolean;
   readonly secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer };
 }
+
+export type TlsConfig =
+  | { readonly kind: 'off' }
+  | { readonly kind: 'files'; readonly certFile: string; readonly keyFile: string }
+  /** With an authority: where our requests for a certificate go, and where its certificates are found. */
+  | { readonly kind: 'self'; readonly authority?: { readonly requestFile: string; readonly certFile: string } };
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: BrokerConfig }
@@ -45,13 +56,21 @@ export function readConfig(environment: Environment): ConfigResult {
   const read = readSettings(environmentSchema, environment);
   if (!read.ok) return read;
   const env = read.settings;
-  if (env.CONFIDENTIAL_TLS === 'off' && !setting.isLoopback(env.HOST)) {
-    const message = `CONFIDENTIAL_TLS is \`off\` while HOST is \`${env.HOST}\`: without TLS the broker listens on loopback only`;
+  const tls = readTls(env);
+  if (typeof tls === 'string') return { ok: false, message: tls };
+  const scheme = tls.kind === 'off' ? 'http' : 'https';
+  const host = env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
+  const origin = env.CONFIDENTIAL_ORIGIN ?? `${scheme}://${host}:${env.CONFIDENTIAL_PORT}`;
+  if (tls.kind === 'self' && env.CONFIDENTIAL_ORIGIN === undefined && !setting.isLoopback(env.HOST)) {
+    const message =
+      'CONFIDENTIAL_ORIGIN is not set: it takes the public address of this broker, such as https://api.example.com, for which the key made inside gets its certificate';
     return { ok: false, message };
   }
-  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = env;
-  if (env.CONFIDENTIAL_TLS === 'files' && (certFile === undefined || keyFile === undefined)) {
-    return { ok: false, message: 'CONFIDENTIAL_TLS is `files`: it takes TLS_CERT_FILE and TLS_KEY_FILE beside it' };
+  if (new URL(origin).protocol !== `${scheme}:` && tls.kind !== 'off') {
+    return {
+      ok: false,
+      message: `CONFIDENTIAL_ORIGIN is \`${origin}\`: with TLS it takes one that begins with https://`,
+    };
   }
   return {
     ok: true,
@@ -61,7 +80,8 @@ export function readConfig(environment: Environment): ConfigResult {
       redisUrl: env.REDIS_URL,
       providersFile: env.PROVIDERS_FILE,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
-      tls: env.CONFIDENTIAL_TLS === 'files' && certFile && keyFile ? { certFile, keyFile } : undefined,
+      origin,
+      tls,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
       isProduction: env.NODE_ENV === 'production',
@@ -71,4 +91,25 @@ export function readConfig(environment: Environment): ConfigResult {
       },
     }),
   };
+}
+
+/** What the variables of TLS say together, or what is wrong with them. */
+function readTls(env: z.infer<typeof environmentSchema>): TlsConfig | string {
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_REQUEST_FILE: requestFile } = env;
+  switch (env.CONFIDENTIAL_TLS) {
+    case 'off':
+      return setting.isLoopback(env.HOST)
+        ? { kind: 'off' }
+        : `CONFIDENTIAL_TLS is \`off\` while HOST is \`${env.HOST}\`: without TLS the broker listens on loopback only`;
+    case 'files':
+      return certFile === undefined || keyFile === undefined
+        ? 'CONFIDENTIAL_TLS is `files`: it takes TLS_CERT_FILE and TLS_KEY_FILE beside it'
+        : { kind: 'files', certFile, keyFile };
+    case 'self':
+      if (keyFile !== undefined) return 'CONFIDENTIAL_TLS is `self`: the key is made inside, TLS_KEY_FILE is not taken';
+      if (requestFile === undefined && certFile === undefined) return { kind: 'self' };
+      return requestFile === undefined || certFile === undefined
+        ? 'CONFIDENTIAL_TLS is `self`: for certificates of an authority it takes both TLS_REQUEST_FILE and TLS_CERT_FILE'
+        : { kind: 'self', authority: { requestFile, certFile } };
+  }
 }

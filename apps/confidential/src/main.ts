@@ -3,6 +3,7 @@ import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
 import { readConfig } from './config.ts';
 import { openLog } from './log.ts';
+import { openTls } from './tls/open-tls.ts';
 import { buildBroker, RegistryFileError } from './wiring.ts';
 
 /** How long running requests may take to come to their end after SIGTERM. */
@@ -15,6 +16,9 @@ async function main(): Promise<void> {
   const logger = openLog(config.logLevel);
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
   const state = createRedisState({ url: config.redisUrl, onVolatile });
+  const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
+    throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
+  });
   const broker = await buildBroker({
     state,
     logger,
@@ -23,16 +27,17 @@ async function main(): Promise<void> {
     secrets: config.secrets,
     media: config.media,
     trustProxy: config.trustProxy,
-    tls: config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile) },
+    tls: tls?.options,
   });
   await broker.start();
   await broker.app.listen({ host: config.host, port: config.port });
+  const followed = tls?.follow?.(broker.app.server);
+  followed?.start();
   let stopping = false;
   const stop = (): void => {
     if (stopping) process.exit(1);
     stopping = true;
-    void broker
-      .drain(drainMs)
+    void Promise.all([followed?.stop(), broker.drain(drainMs)])
       .then(() => state.close())
       .then(() => process.exit(0));
   };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { randomId, repeat } from '@sotto/http';
+import { randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -23,7 +23,7 @@ export interface BrokerOptions {
   /** Which of the gated operations this deployment offers. */
   readonly media: MediaSwitches;
   readonly trustProxy: BrokerConfig['trustProxy'];
-  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls?: ServerOptions['tls'];
   readonly now?: () => number;
   /** From 0 inclusive to 1 exclusive. */
   readonly random?: () => number;

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { randomId } from './random-id.ts';
@@ -13,7 +14,7 @@ export interface ServerOptions {
   /** Proxies whose forwarded headers are believed, by address or by distance; false: none. */
   readonly trustProxy: false | string | ((address: string, hop: number) => boolean);
   /** Serves TLS with this certificate and key, as PEM; undefined: plain HTTP. */
-  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls?: SecureContextOptions | undefined;
   /** Names the public error of a foreign one that is no surprise, such as a dependency that is down. */
   readonly translate?: ((error: unknown) => ServiceError | undefined) | undefined;
   /** Told of every refusal that is sent, for the log. */

@@ -1,0 +1,110 @@
+import { X509Certificate } from 'node:crypto';
+import type { TlsKey } from './tls-key.ts';
+
+export interface TlsKeeperDependencies {
+  readonly now: () => number;
+  /** Makes a key whose own certificate is valid within these instants, Unix ms. */
+  readonly makeKey: (validity: { readonly from: number; readonly until: number }) => Promise<TlsKey>;
+  /** Where an authority outside finds our requests and leaves its certificates; undefined: the key signs its own. */
+  readonly authority?: CertificateExchange | undefined;
+}
+
+/** The way to an authority. Only what is public passes it. */
+export interface CertificateExchange {
+  writeRequest(requestPem: string): Promise<void>;
+  /** The newest certificate and its chain, as PEM; undefined while there is none. */
+  readCertificate(): Promise<string | undefined>;
+}
+
+const dayMs = 86_400_000;
+/** How long a key is served, how long before that it is named by attestation, and what clocks may differ by. */
+const times = { servedMs: 30 * dayMs, announcedMs: dayMs, slackMs: dayMs } as const;
+
+interface Served {
+  readonly key: TlsKey;
+  readonly certificatePem: string;
+  /** When the next key shall take over. */
+  readonly until: number;
+}
+
+/**
+ * The keys that the broker serves TLS with: made here, changed while it runs. The next key is named for a day before it
+ * is served, so that whoever has verified the set of keys meets no key that was not in it.
+ */
+export class TlsKeeper {
+  readonly #deps: TlsKeeperDependencies;
+  #served: Served;
+  #next: { readonly key: TlsKey; readonly announcedAt: number } | undefined;
+
+  private constructor(deps: TlsKeeperDependencies, served: Served) {
+    this.#deps = deps;
+    this.#served = served;
+  }
+
+  static async start(deps: TlsKeeperDependencies): Promise<TlsKeeper> {
+    const key = await makeKey(deps);
+    await deps.authority?.writeRequest(key.requestPem);
+    return new TlsKeeper(deps, { key, certificatePem: key.certificatePem, until: deps.now() + times.servedMs });
+  }
+
+  /** What to serve now. */
+  get served(): { readonly key: string; readonly cert: string } {
+    return { key: this.#served.key.keyPem, cert: this.#served.certificatePem };
+  }
+
+  /** The keys that a connection may meet until `until` (Unix ms): SHA-256 of each one's SPKI. */
+  get named(): { readonly spkiSha256: readonly string[]; readonly until: number } {
+    const keys = [this.#served.key, ...(this.#next === undefined ? [] : [this.#next.key])];
+    // A key that is made later is announced before it is served: the set holds until then.
+    const planned = this.#next === undefined ? this.#served.until : this.#next.announcedAt + times.servedMs;
+    // One that waits for its certificate does not take over from one minute to the next.
+    const until = Math.max(planned, this.#deps.now() + times.announcedMs);
+    return { spkiSha256: keys.map(({ spkiSha256 }) => spkiSha256), until };
+  }
+
+  /** Does what is due; resolves to whether `served` has changed. */
+  async tend(): Promise<boolean> {
+    const { now, authority } = this.#deps;
+    const before = this.served;
+    const certificate = await authority?.readCertificate();
+    const signed = (key: TlsKey): string | undefined =>
+      certificate !== undefined && isFor(key, certificate, now()) ? certificate : undefined;
+    const own = signed(this.#served.key);
+    if (own !== undefined) this.#served = { ...this.#served, certificatePem: own };
+    if (this.#next === undefined && now() >= this.#served.until - times.announcedMs) {
+      this.#next = { key: await makeKey(this.#deps), announcedAt: now() };
+      await authority?.writeRequest(this.#next.key.requestPem);
+    }
+    if (this.#next !== undefined && now() >= this.#next.announcedAt + times.announcedMs) {
+      const { key } = this.#next;
+      // With an authority, the old certificate serves on until the new one is here.
+      const certificatePem = authority === undefined ? key.certificatePem : signed(key);
+      if (certificatePem !== undefined) {
+        this.#served = { key, certificatePem, until: now() + times.servedMs };
+        this.#next = undefined;
+      }
+    }
+    return before.cert !== this.served.cert;
+  }
+}
+
+const makeKey = ({ now, makeKey: make }: TlsKeeperDependencies): Promise<TlsKey> =>
+  make({
+    from: now() - times.slackMs,
+    until: now() + times.announcedMs + times.servedMs + times.slackMs,
+  });
+
+/** Whether a certificate is for this key, and valid now. */
+function isFor(key: TlsKey, pem: string, now: number): boolean {
+  try {
+    const certificate = new X509Certificate(pem);
+    const ours = new X509Certificate(key.certificatePem).publicKey;
+    return (
+      certificate.publicKey.equals(ours) &&
+      Date.parse(certificate.validFrom) <= now &&
+      now < Date.parse(certificate.validTo)
+    );
+  } catch {
+    return false;
+  }
+}
