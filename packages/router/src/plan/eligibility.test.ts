@@ -34,6 +34,20 @@ const family: RouteSketch[] = [
 ];
 
 describe('providers', () => {
+  it('says of a provider that is named what keeps it from serving', () => {
+    const routes: RouteSketch[] = [
+      { provider: 'priv' },
+      { provider: 'bolt', privacy: 'anonymous' },
+      { provider: 'hidden', privacy: 'anonymous', unlisted: true },
+    ];
+    const cheapest = 'sorting by price uses `private` or stronger unless `minimum_privacy` says otherwise';
+    expect(refusal(routes, merged({ only: ['bolt'], sort: 'price' })).message).toContain(
+      `\`bolt\`: It is \`anonymous\`; ${cheapest}`,
+    );
+    expect(refusal(routes, merged({ only: ['other'], sort: 'price' })).message).toContain('`other`: It is `anonymous`');
+    expect(refusal(routes, merged({ only: ['nobody'], sort: 'price' })).message).not.toContain(': ');
+  });
+
   it.each([
     ['acme', ['acme', 'acme/eu']],
     ['acme/eu', ['acme/eu']],

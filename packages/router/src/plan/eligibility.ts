@@ -140,7 +140,7 @@ const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands
       ? encryptionRefusal(model, demands)
       : refusalOf(
           'no_provider_route',
-          `No eligible provider of ${model.id} is named in \`provider.only\`.`,
+          `No eligible provider of ${model.id} is named in \`provider.only\`.${whyNotTheNamed(model, demands)}`,
           'provider',
         ),
   ignore: ({ id }) =>
@@ -165,6 +165,14 @@ const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands
       'provider.max_price',
     ),
 };
+
+/** What keeps the first provider that the request names from serving it, where the model has it at all. */
+function whyNotTheNamed(model: Model, demands: Demands): string {
+  const { only = [] } = demands.policy;
+  const named = modelFacts(model).find((facts) => isNamed(only, facts));
+  const left = named && exclusionOf(named, demands);
+  return left === undefined ? '' : ` \`${named?.route.publicProviderId}\`: ${left.message}`;
+}
 
 /** A plaintext body pinned to an encrypted provider is refused for its privacy (design 6, "e2ee when minting"). */
 export function isPinnedToEncryption(model: Model, { policy, needs }: Demands): boolean {
