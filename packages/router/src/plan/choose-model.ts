@@ -7,7 +7,7 @@ import { bestLead, compareByStrategy } from './auto-strategy.ts';
 import { type Demands, demandsOf } from './demands.ts';
 import { type EligibilityRule, eligibilityRules, isPinnedToEncryption, lastFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
-import { isOutdone } from './outdone.ts';
+import { isOutdone, isTooDear } from './outdone.ts';
 import { type Lead, leadOf } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts } from './route-facts.ts';
@@ -62,7 +62,7 @@ function likelyLeads(context: AutoContext, demands: Demands): readonly Lead[] {
       isComplete = false;
       continue;
     }
-    const lead = leadOf(model, demands, context.status);
+    const lead = isTooDear(model, demands) ? undefined : leadOf(model, demands, context.status);
     if (lead === undefined) continue;
     leads.push(lead);
     if (usual === undefined || compareByStrategy(strategy, lead.first, usual.first) < 0) usual = lead;
@@ -81,6 +81,8 @@ const stages = [
   { type: 'no_provider_route_meets_price', lacks: 'within the price ceiling', param: 'provider.max_price' },
   { type: 'context_too_large', lacks: 'that holds the prompt plus the requested output', param: undefined },
 ] as const;
+
+const priceStage = stages.findIndex(({ type }) => type === 'no_provider_route_meets_price');
 
 const typeOfRule = {
   boundary: 'privacy_boundary_not_met',
@@ -105,6 +107,8 @@ function refusedAs(model: Model, demands: Demands): (typeof stages)[number]['typ
 function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof refuse> {
   let furthest = -1;
   for (const model of autoModels(context, demands)) {
+    // What is too dear got no further than to its price.
+    if (furthest >= priceStage && isTooDear(model, demands)) continue;
     const type = refusedAs(model, demands);
     furthest = Math.max(
       furthest,

@@ -37,6 +37,13 @@ export function isOutdone(
   }
 }
 
+/** Whether every plaintext route of a model costs more than the request may: told without a look at its routes. */
+export function isTooDear(model: Model, { encrypted, floor, maxInput, maxOutput }: Demands): boolean {
+  if (encrypted) return false;
+  const bounds = boundsOf(model);
+  return from(bounds.input, floor) > maxInput || from(bounds.output, floor) > maxOutput;
+}
+
 /** The least figure among the routes of each strength or more that take plaintext, by strength. */
 type Least = readonly number[];
 
@@ -61,6 +68,8 @@ interface Bounds {
   /** The strongest class that takes plaintext; negative where there is none. */
   readonly strength: number;
   readonly price: Least;
+  readonly input: Least;
+  readonly output: Least;
   readonly score: Least;
 }
 
@@ -73,6 +82,8 @@ function boundsOf(model: Model): Bounds {
   const bounds = {
     strength: facts.reduce((most, { strength }) => (strength === e2ee ? most : Math.max(most, strength)), -1),
     price: leastOf(facts, ({ price }) => price),
+    input: leastOf(facts, ({ input }) => input),
+    output: leastOf(facts, ({ output }) => output),
     score: leastOf(facts, ({ cost }) => bestScore(cost)),
   };
   known.set(model, bounds);

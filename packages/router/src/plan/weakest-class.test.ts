@@ -211,12 +211,22 @@ function expectPromise(promised: PrivacyClass, slowly: PrivacyClass, provider: R
 }
 
 describe('weakestReachableClass knows without planning', () => {
+  /** Where lists of parameters tell routes apart, `require_parameters` counts every route: that is not compared. */
+  const withoutLists = anyCatalog.map((catalog) =>
+    aCatalog(
+      ...[...catalog.models.values()].map((model) => ({
+        ...model,
+        routes: model.routes.map((route) => ({ ...route, supportedParameters: undefined, exclusiveParameters: [] })),
+      })),
+    ),
+  );
+
   it('what the plans of the hardest bodies reach, of one model and of `/auto`', () => {
     let weaker = 0;
     const single = anyRequest.map(({ models: _, ...request }) => request);
     fc.assert(
       fc.property(
-        anyCatalog,
+        withoutLists,
         anyPreferences,
         single,
         anyStatus,
@@ -251,7 +261,7 @@ describe('weakestReachableClass knows without planning', () => {
     let weaker = 0;
     const several = fc.tuple(anyRequest, fc.shuffledSubarray(['lab/one', 'lab/two', 'lab/three'], { minLength: 2 }));
     fc.assert(
-      fc.property(anyCatalog, anyPreferences, several, anyStatus, (catalog, preferences, [asked, names], status) => {
+      fc.property(withoutLists, anyPreferences, several, anyStatus, (catalog, preferences, [asked, names], status) => {
         const [model = '', ...models] = names;
         const request = { model, models, provider: asked.provider };
         const context = { catalog, preferences, status, random: bestOfBand };
