@@ -291,12 +291,14 @@ describe('measurements age by the clock', () => {
     const first = async (at: number): Promise<string | null> =>
       (await ask('m/both', { provider: { sort: 'latency' } }, { at })).headers.get('x-router-provider');
     handlers.set('own', async (request, response) => {
-      await sleep(100);
+      await sleep(500);
       return flowing(request, response);
     });
     beta.answer(flowing);
-    const pins = ['alpha', 'beta'].flatMap((provider) => Array.from({ length: 25 }, () => provider));
-    await Promise.all(pins.map((provider) => ask('m/both', { provider, stream: true })));
+    const pinned = (provider: string) => ask('m/both', { provider, stream: true });
+    // One after the other: on a busy machine they would be slow because of each other.
+    await times(25, () => pinned('beta'));
+    await Promise.all(Array.from({ length: 25 }, () => pinned('alpha')));
     for (const at of [0, 1]) await until(async () => (await first(at)) === 'beta', 'the faster goes first');
     clock.aheadMs += 22 * hourMs;
     await sleep(5000);
@@ -315,7 +317,7 @@ describe('measurements in Redis', () => {
     const field = /^(broker-\d+|[\w-]{8})\|m\/(row-\d+|embed|both|old)@(alpha|beta)$/;
     await withRedis(redis.url, async (connection) => {
       const keys = await connection.keys('sotto:{measurements}*');
-      expect(keys.length).toBeGreaterThan(10);
+      expect(keys.length).toBeGreaterThanOrEqual(10);
       for (const key of keys) {
         const left = await connection.ttl(key);
         expect([left > 0, left <= 26 * 3600]).toEqual([true, true]);
