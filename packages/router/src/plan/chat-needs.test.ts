@@ -76,6 +76,20 @@ describe('measureChat: what a request needs', () => {
 });
 
 describe('measureChat: how large a request can be (design 5)', () => {
+  it('counts the reasoning of earlier answers for the bound, and not for context windows', () => {
+    const text = 'x'.repeat(4000);
+    const details = [
+      { type: 'reasoning.text', text, signature: text, format: 'anthropic-claude-v1' },
+      { type: 'reasoning.encrypted', data: text, format: 'google-gemini-v1' },
+    ];
+    const answered = (more: object) => ({ messages: [{ role: 'assistant', content: 'ok', ...more }] });
+    const plain = measure(answered({}));
+    const thought = measure(answered({ reasoning: text, reasoning_details: details }));
+    expect(thought.size.promptTokensAtMost).toBeGreaterThanOrEqual(plain.size.promptTokensAtMost + 4 * 4000);
+    expect(thought.size.promptTokensLikely).toBe(plain.size.promptTokensLikely);
+    expect(thought.needs.promptTokens).toBe(plain.needs.promptTokens);
+  });
+
   it('counts bytes, not characters', () => {
     expect(atMost(says('ä'.repeat(100))) - atMost(says('a'.repeat(100)))).toBe(100);
     expect(atMost(says('🙂')) - atMost(says(''))).toBe(4);

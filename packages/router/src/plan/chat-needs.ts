@@ -17,6 +17,8 @@ export function requestedOutputTokens(request: ChatRequest): number | undefined 
 
 interface Measured {
   readonly bytes: number;
+  /** Of earlier answers' reasoning. Most models are not sent it or forget it: it counts for the bound alone. */
+  readonly reasoningBytes: number;
   readonly images: number;
 }
 
@@ -25,7 +27,7 @@ export function measureChat(
   request: ChatRequest,
   maxOutputTokens: number | undefined,
 ): { readonly needs: Needs; readonly size: RequestSize } {
-  const { bytes, images } = measureMessages(request.messages);
+  const { bytes, reasoningBytes, images } = measureMessages(request.messages);
   const tools = request.tools ?? [];
   const toolBytes = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools));
   const format = request.response_format;
@@ -50,6 +52,7 @@ export function measureChat(
     size: {
       promptTokensAtMost:
         allBytes +
+        reasoningBytes +
         allowance.request +
         messages * allowance.message +
         tools.length * allowance.tool +
@@ -64,6 +67,7 @@ export function measureChat(
 
 function measureMessages(messages: ChatRequest['messages']): Measured {
   let bytes = 0;
+  let reasoningBytes = 0;
   let images = 0;
   for (const message of messages) {
     const { content } = message;
@@ -83,14 +87,14 @@ function measureMessages(messages: ChatRequest['messages']): Measured {
         bytes += allowance.message;
       }
       if (message.refusal) bytes += Buffer.byteLength(message.refusal);
-      bytes += reasoningBytes(message);
+      reasoningBytes += measureReasoning(message);
     }
   }
-  return { bytes, images };
+  return { bytes, reasoningBytes, images };
 }
 
-/** Reasoning of earlier answers goes back to models that need it. Counted as if both of its forms went. */
-function reasoningBytes({ reasoning, reasoning_content, reasoning_details }: AssistantMessage): number {
+/** Reasoning goes back to models that need it, in one of its two forms: counted as if both went. */
+function measureReasoning({ reasoning, reasoning_content, reasoning_details }: AssistantMessage): number {
   let bytes = Buffer.byteLength(reasoning ?? '') + Buffer.byteLength(reasoning_content ?? '');
   for (const detail of reasoning_details ?? []) {
     if (detail.type === 'reasoning.text') bytes += Buffer.byteLength((detail.text ?? '') + (detail.signature ?? ''));
