@@ -50,9 +50,12 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
     throw new ServiceError('invalid_request', { message, param: parameters.param });
   }
   refuseUnclearStrip(parameters.byProvider);
-  const { needs, size } = measureChat(chat, ceiling);
   const { byProvider } = parameters;
   const known = [...byProvider].filter(([named]) => providers.publicIds.some((id) => matchesProvider(named, id)));
+  const { needs, size: measured } = measureChat(chat, ceiling);
+  // Nobody knows what a provider makes of its own parameters: all of their text counts for the bound.
+  const parameterBytes = known.reduce((sum, [, given]) => sum + Buffer.byteLength(JSON.stringify(given)), 0);
+  const size = { ...measured, promptTokensAtMost: measured.promptTokensAtMost + parameterBytes };
   return {
     chat,
     needs,
@@ -81,7 +84,7 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
 function refuseUnclearStrip(byProvider: ReadonlyMap<string, Record<string, unknown>>): void {
   for (const [providerId, { strip_thinking_response: strip }] of byProvider) {
     if (strip != null && typeof strip !== 'boolean') {
-      const param = `${providerId}_parameters.strip_thinking_response`;
+      const param = `${providerId.slice(0, 64)}_parameters.strip_thinking_response`;
       throw new ServiceError('invalid_request', { message: '`strip_thinking_response` must be a boolean.', param });
     }
   }

@@ -63,7 +63,7 @@ export class MessagesStream extends TranslatedStream {
         this.terminate();
         break;
       case 'error':
-        this.fail(classifyEmbedded(event.error));
+        if (!this.isComplete) this.fail(classifyEmbedded(event.error));
         break;
       // `ping`, and what the API's versioning policy lets be added.
       default:

@@ -60,7 +60,8 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
 }
 
 /** Fields of the model's maker that would say again what Converse says for all: ceilings, reasoning, the prompt. */
-const ours = /^(?:max|thinking|reasoning|output_config|system|messages|prompt|tool)/i;
+const ours =
+  /^(?:max|thinking|reasoning|output_config|system|messages|prompt|tool|anthropic_beta|beta|cache|mcp|container|speed|service|inference)/i;
 
 const callersFields = ({ extraBody }: ChatTarget): JsonObject =>
   Object.fromEntries(

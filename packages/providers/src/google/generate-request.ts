@@ -32,7 +32,7 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
     tools: tools === undefined ? undefined : [{ functionDeclarations: tools.map(declaration) }],
     toolConfig: tools === undefined ? undefined : toolConfig(request),
     generationConfig: {
-      ...inCamelCase(asObject(target.extraBody.generationConfig) ?? {}),
+      ...callersConfig(target),
       ...generationConfig(request, target),
     },
     // What it names is shared by everybody who uses the account.
@@ -46,6 +46,17 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
         accept: 'text/event-stream',
       }
     : { path: `/models/${model}:generateContent`, body: JSON.stringify(body), accept: 'application/json' };
+}
+
+/** What of its own configuration a caller may set: no second schema, no other kind of output. */
+function callersConfig({ extraBody }: ChatTarget): JsonObject {
+  const {
+    responseSchema: _,
+    responseModalities: __,
+    speechConfig: ___,
+    ...config
+  } = inCamelCase(asObject(extraBody.generationConfig) ?? {});
+  return config;
 }
 
 /** The API takes every field in two spellings; in the other one a field would get past those that are ours. */

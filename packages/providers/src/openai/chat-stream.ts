@@ -137,7 +137,8 @@ export class OpenAiChatStream implements ChatStreamReader {
     const read = readChunk(raw);
     const chunk = { ...read, toolCalls: this.#toolCallIds.complete(read.toolCalls) };
     if (chunk.error !== undefined) {
-      this.failure = classifyEmbeddedError(chunk.error);
+      // Whoever has the whole answer is not told that it failed.
+      if (!this.#finished) this.failure = classifyEmbeddedError(chunk.error);
       return;
     }
     if (chunk.finishReason === failedFinish) {

@@ -66,8 +66,9 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
       return;
     }
     const chunk = readChunk(raw);
-    if (chunk.error !== undefined) read.failure = classifyEmbeddedError(chunk.error);
-    else if (chunk.finishReason === 'error') read.failure = 'server_error';
+    if (chunk.error !== undefined) {
+      if (!isFinished) read.failure = classifyEmbeddedError(chunk.error);
+    } else if (chunk.finishReason === 'error') read.failure = 'server_error';
     else {
       const toolCalls = ids.complete(chunk.toolCalls);
       if (chunk.hasChoice && (!isFinished || chunk.finishReason !== undefined)) write({ ...chunk, toolCalls });

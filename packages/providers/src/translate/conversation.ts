@@ -51,7 +51,7 @@ export function readConversation(
   for (const [index, message] of messages.entries()) {
     const blocks = readMessage(message, { param: `messages.${index}`, formats, calls });
     if ('unsupported' in blocks) return blocks;
-    if (blocks.role === 'system') system.push(...blocks.blocks);
+    if (blocks.role === 'system') addAll(system, blocks.blocks);
     else append(turns, blocks);
   }
   if (turns.length === 0) {
@@ -60,11 +60,16 @@ export function readConversation(
   return { system, turns };
 }
 
+/** Not by spreading: a message may have more parts than a call may have arguments. */
+function addAll<Block>(blocks: Block[], more: readonly Block[]): void {
+  for (const block of more) blocks.push(block);
+}
+
 /** Two messages of one side in a row are one turn. */
 function append(turns: Turn[], turn: Turn): void {
   const last = turns.at(-1);
-  if (last?.role === 'user' && turn.role === 'user') last.blocks.push(...turn.blocks);
-  else if (last?.role === 'assistant' && turn.role === 'assistant') last.blocks.push(...turn.blocks);
+  if (last?.role === 'user' && turn.role === 'user') addAll(last.blocks, turn.blocks);
+  else if (last?.role === 'assistant' && turn.role === 'assistant') addAll(last.blocks, turn.blocks);
   else if (turn.blocks.length > 0) turns.push(turn);
 }
 

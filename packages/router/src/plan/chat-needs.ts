@@ -2,9 +2,10 @@ import { type ChatRequest, type EmbeddingsRequest, reasoningSelection } from '@s
 import { wishesOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds } from './needs.ts';
+import { expandedSchemaBytes } from './schema-size.ts';
 
 /** What templates add around content, in tokens: generous, because a hold must be a true bound. */
-const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 16_384 } as const;
+const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
 const imageTokensLikely = 1_000;
 
 /** The output ceiling of a chat request; `conflict` where its two aliases differ (interface 2.3). */
@@ -32,6 +33,15 @@ export function measureChat(
   const toolBytes = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools));
   const format = request.response_format;
   const formatBytes = format?.type === 'json_schema' ? Buffer.byteLength(JSON.stringify(format)) : 0;
+  // Beside their text, for the bound: some providers write out what schemas refer to.
+  const schemas = [
+    format?.type === 'json_schema' ? format.json_schema.schema : undefined,
+    ...tools.map(({ function: { parameters } }) => parameters),
+  ];
+  const expandedBytes = schemas.reduce<number>(
+    (sum, schema) => sum + (schema == null ? 0 : expandedSchemaBytes(schema)),
+    0,
+  );
   const allBytes = bytes + toolBytes + formatBytes;
   const messages = request.messages.length;
   const selection = reasoningSelection(request);
@@ -51,7 +61,8 @@ export function measureChat(
     },
     size: {
       promptTokensAtMost:
-        allBytes +
+        bytes +
+        Math.max(toolBytes + formatBytes, expandedBytes) +
         reasoningBytes +
         allowance.request +
         messages * allowance.message +

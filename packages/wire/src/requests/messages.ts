@@ -12,10 +12,17 @@ export const cacheControlSchema = z
   .object({ type: z.literal('ephemeral', { error: 'must be `ephemeral`' }) })
   .nullish();
 
+const imageUrl = z
+  .string()
+  .min(1)
+  .refine((url) => !/^data:/i.test(url) || /^data:image\//i.test(url), {
+    error: 'must be an address, or a `data:` URL of an image',
+  });
+
 const textPart = z.object({ type: z.literal('text'), text: z.string(), cache_control: cacheControlSchema });
 const imagePart = z.object({
   type: z.literal('image_url'),
-  image_url: z.object({ url: z.string().min(1), detail: z.enum(['auto', 'low', 'high']).optional() }),
+  image_url: z.object({ url: imageUrl, detail: z.enum(['auto', 'low', 'high']).optional() }),
   cache_control: cacheControlSchema,
 });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
