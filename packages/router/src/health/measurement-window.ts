@@ -3,7 +3,7 @@ import { RouteTally } from './route-tally.ts';
 
 /** Hours that a measurement looks back, the present one included. */
 export const windowHours = 24;
-const settledAtOnce = 200;
+const routesAtOnce = 200;
 
 /**
  * What all brokers counted in the last 24 hours. Each broker's record of a route and an hour stands for all that it
@@ -57,7 +57,7 @@ export class MeasurementWindow {
 
   /**
    * An hour is over, and nobody adds to it any more: one record a route is enough. To be iterated to its end: it pauses
-   * every few routes, so that whoever has other work can do some.
+   * every few routes, so that whoever has other work can do some; meanwhile nothing may be put.
    */
   *settle(hour: number): Generator<void, void> {
     const sources = this.#records.get(hour);
@@ -68,7 +68,7 @@ export class MeasurementWindow {
         if (merged.has(routeId)) continue;
         const parts = [...sources.values()].filter((each) => each.has(routeId));
         merged.set(routeId, parts.length === 1 ? record : this.tallyOf(hour, routeId).toRecord());
-        if (merged.size % settledAtOnce === 0) yield;
+        if (merged.size % routesAtOnce === 0) yield;
       }
     }
     this.#records.set(hour, new Map([['', merged]]));
@@ -76,9 +76,18 @@ export class MeasurementWindow {
 
   /** What ordering needs. What has not changed since the last call is the same object. */
   measurements(): Measurements {
+    for (const _ of this.update());
+    return this.#measurements;
+  }
+
+  /** Does the work of `measurements`, which then has none left. It pauses as `settle` does. */
+  *update(): Generator<void, void> {
     const next = new Map(this.#measurements);
     let differs = false;
+    let updated = 0;
     for (const routeId of this.#changed) {
+      if (updated > 0 && updated % routesAtOnce === 0) yield;
+      updated += 1;
       const known = next.get(routeId);
       const sum = this.#sums.get(routeId);
       const found: RouteMeasurement | undefined = sum === undefined ? undefined : measurementOf(sum);
@@ -89,7 +98,6 @@ export class MeasurementWindow {
     }
     this.#changed.clear();
     if (differs) this.#measurements = next;
-    return this.#measurements;
   }
 
   /** What was counted of a route in the whole window; undefined where nothing was. */

@@ -36,6 +36,7 @@ export class MeasurementFollower {
       // The present first: it is what matters most to a process that has just begun.
       for (const wanted of this.window.hours.toReversed()) await this.#follow(wanted, wanted < hour - 1);
     } finally {
+      for (const _ of this.window.update()) await setImmediate();
       this.measurements = this.window.measurements();
     }
   }
@@ -46,8 +47,6 @@ export class MeasurementFollower {
     while (!known.settled) {
       const { records, cursor, isLast } = await this.#state.readMeasurements(hour, known.cursor);
       for (const { source, routeId, record } of records) this.window.put(hour, source, routeId, record);
-      // Page by page, as far as it may be asked for soon: nothing else runs meanwhile.
-      if (!isOver) this.window.measurements();
       known.cursor = cursor;
       if (!isLast) continue;
       if (!isOver) return;
