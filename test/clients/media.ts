@@ -1,8 +1,9 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { DallEAPIWrapper } from '@langchain/openai';
@@ -11,6 +12,9 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ticketFetch } from './ticket-fetch.ts';
 import { type ClientWorld, imageModel, picture, spoken, voiceModel } from './world.ts';
+
+const streamToFile = ({ body }: Response, file: string): Promise<void> =>
+  pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(file));
 
 /** Images and speech to files, as users of each client would write it. There is no compatibility mode for them. */
 export function mediaSuite(world: ClientWorld): void {
@@ -37,7 +41,7 @@ export function mediaSuite(world: ClientWorld): void {
       const answer = await openai().audio.speech.create({ model: voiceModel, voice: 'alloy', input });
       expect(answer.headers.get('content-type')).toBe('audio/mpeg');
       const file = join(folder, 'openai.mp3');
-      await writeFile(file, Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]));
+      await streamToFile(answer, file);
       expect((await readFile(file)).equals(spoken(input))).toBe(true);
       expect(world.provider.seen.at(-1)?.body).toMatchObject({ voice: 'alloy', input, response_format: 'mp3' });
     });
@@ -45,10 +49,7 @@ export function mediaSuite(world: ClientWorld): void {
     it('throws where audio breaks off, whichever way it is read', async () => {
       const broken = () => openai().audio.speech.create({ model: voiceModel, voice: 'alloy', input: 'break off' });
       await expect((await broken()).arrayBuffer()).rejects.toThrow();
-      const file = join(folder, 'broken.mp3');
-      await expect(
-        writeFile(file, Readable.fromWeb((await broken()).body as Parameters<typeof Readable.fromWeb>[0])),
-      ).rejects.toThrow();
+      await expect(streamToFile(await broken(), join(folder, 'broken.mp3'))).rejects.toThrow();
     });
 
     it('is told to use a ticket where it sends a key', async () => {

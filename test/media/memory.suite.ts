@@ -81,7 +81,7 @@ export function memorySuite(stage: MediaStage): void {
       });
       for (const client of clients) client.leave();
       for (const { answer } of clients) expect((await answer).ended).toBe('left');
-      expect(rise).toBeLessThan(count * 4 * megabyte);
+      expect(rise).toBeLessThan(64 * megabyte);
     });
   });
 }

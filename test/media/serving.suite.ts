@@ -240,6 +240,17 @@ export function servingSuite(stage: MediaStage): void {
       expect(await usageOf(scene)).toMatchObject([{ status: 'cancelled', estimated: false }]);
     });
 
+    it('that breaks right after a burst is free: a full buffer is nobody holding back', async () => {
+      const scene = stage.world.scene('speech', 'single');
+      scene.on('alpha', async (_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' });
+        for (let piece = 0; piece < 40; piece += 1)
+          await new Promise((resolve) => response.write(audio(200_000), resolve));
+        response.destroy();
+      });
+      expect(await charge(async () => expect((await asks('speech', scene)).ended).toBe('broken'))).toBe(0n);
+    });
+
     it('that breaks while the client holds it back is the client’s', async () => {
       const scene = stage.world.scene('speech', 'single');
       let breakOff = (): void => {};
@@ -252,7 +263,7 @@ export function servingSuite(stage: MediaStage): void {
           const client = await opens('speech', scene, { reading: false });
           await until(() => scene.called.length === 1, 'the provider is asked');
           // Long enough for every buffer in between to be full.
-          await new Promise((resolve) => setTimeout(resolve, 1000));
+          await new Promise((resolve) => setTimeout(resolve, 2500));
           breakOff();
           client.read();
           expect((await client.answer).ended).toBe('broken');

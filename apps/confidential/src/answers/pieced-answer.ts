@@ -39,15 +39,20 @@ function* inBatches(pieces: readonly (string | Buffer)[]): Iterable<Buffer> {
   for (const piece of pieces) {
     const next = typeof piece === 'string' ? Buffer.from(piece, 'utf8') : piece;
     if (bytes > 0 && bytes + next.length > batchBytes) {
-      yield batch.length === 1 && batch[0] !== undefined ? batch[0] : Buffer.concat(batch);
+      yield joined(batch);
       batch = [];
       bytes = 0;
     }
     batch.push(next);
     bytes += next.length;
   }
-  if (bytes > 0) yield Buffer.concat(batch);
+  if (bytes > 0) yield joined(batch);
 }
+
+const joined = (batch: readonly Buffer[]): Buffer => {
+  const [first] = batch;
+  return batch.length === 1 && first !== undefined ? first : Buffer.concat(batch);
+};
 
 /** Waits until the client has taken what was written; false where it left, or was given up. */
 function drained(client: ClientLink): Promise<boolean> {

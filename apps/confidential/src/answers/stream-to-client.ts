@@ -28,6 +28,8 @@ export interface ServedStream {
   readonly route: Route;
   readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & { flowTo(sink: StreamSink): void };
   readonly contentType: string;
+  /** How long a client must take nothing for its holding back to count against it, in ms. */
+  readonly heldBackFromMs: number;
 }
 
 /** A provider that breaks this soon after the client let go may have broken because of the client. */
@@ -39,7 +41,7 @@ const heldBackGraceMs = 5_000;
  */
 export function streamToClient(
   inference: InferenceRequest,
-  { route, attempt, contentType }: ServedStream,
+  { route, attempt, contentType, heldBackFromMs }: ServedStream,
 ): Promise<StreamFlow> {
   const { client, reply, deadline } = inference;
   const { monotonicNow } = inference.deps;
@@ -62,6 +64,7 @@ export function streamToClient(
     let heldBackSince: number | undefined;
     let letGoAt = Number.NEGATIVE_INFINITY;
     let heldBackMs = 0;
+    const wasLong = (since: number): boolean => monotonicNow() - since >= heldBackFromMs;
     const over = (end: StreamEnd): void => {
       client.onLeft(undefined);
       deadline.onExpired(undefined);
@@ -71,8 +74,11 @@ export function streamToClient(
       resolve({ end, flowMs: endedAt - begunAt, heldBackMs });
     };
     const letGo = (): void => {
-      letGoAt = monotonicNow();
-      heldBackMs += letGoAt - (heldBackSince ?? letGoAt);
+      if (heldBackSince !== undefined) {
+        const now = monotonicNow();
+        heldBackMs += now - heldBackSince;
+        if (wasLong(heldBackSince)) letGoAt = now;
+      }
       heldBackSince = undefined;
       attempt.resume();
     };
@@ -85,7 +91,8 @@ export function streamToClient(
       },
       end(ending) {
         if (ending === 'complete') return over('complete');
-        const clientsDoing = heldBackSince !== undefined || monotonicNow() - letGoAt < heldBackGraceMs;
+        const isHeldBack = heldBackSince !== undefined && wasLong(heldBackSince);
+        const clientsDoing = isHeldBack || monotonicNow() - letGoAt < heldBackGraceMs;
         over(clientsDoing ? 'broke_while_held_back' : 'broke');
       },
     };

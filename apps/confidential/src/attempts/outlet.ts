@@ -21,8 +21,14 @@ export class Outlet {
   }
 
   write(piece: string | Buffer): void {
-    if (this.#sink === undefined) this.#keptBack.push(piece);
-    else this.#sink.write(piece);
+    if (this.#sink !== undefined) {
+      this.#sink.write(piece);
+      return;
+    }
+    const last = this.#keptBack.at(-1);
+    // The first frames of a stream leave in one write.
+    if (typeof last === 'string' && typeof piece === 'string') this.#keptBack[this.#keptBack.length - 1] = last + piece;
+    else this.#keptBack.push(piece);
   }
 
   end(ending: 'complete' | 'broke'): void {

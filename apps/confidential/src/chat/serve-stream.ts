@@ -40,7 +40,9 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
 
   const { route, tookMs, success: attempt } = tried;
   const contentType = 'text/event-stream; charset=utf-8';
-  const { end, flowMs, heldBackMs } = await streamToClient(inference, { route, attempt, contentType });
+  // Text comes in small pieces: a client that does not take them at once holds back.
+  const served = { route, attempt, contentType, heldBackFromMs: 0 };
+  const { end, flowMs, heldBackMs } = await streamToClient(inference, served);
   const reported = usageOf(attempt.reader);
   const metered = await inference.settlement.settle(
     requestEnds[end],

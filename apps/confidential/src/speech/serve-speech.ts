@@ -12,6 +12,12 @@ const noTokens = { tokens: undefined, reasoningTokens: 0, bytes: 0 } as const;
 
 type Started = { readonly ok: true; readonly success: AudioAttempt } | Extract<StreamStart, { ok: false }>;
 
+/**
+ * Audio comes in pieces that fill a buffer each, so that short pauses are how any two networks meet: they must not make
+ * a provider's failure the client's. One that waits this long may give up because of its client.
+ */
+const heldBackFromMs = 1_000;
+
 /** Serves speech: raw audio, passed on as it comes. */
 export async function serveSpeech(inference: InferenceRequest, speech: SpeechRequest): Promise<void> {
   const tried = await inference.try<AudioAttempt>((route, provider, hasSuccessor) => {
@@ -37,7 +43,7 @@ export async function serveSpeech(inference: InferenceRequest, speech: SpeechReq
   if (tried === undefined) return;
 
   const { route, tookMs, success: attempt } = tried;
-  const flow = await streamToClient(inference, { route, attempt, contentType: 'audio/mpeg' });
+  const flow = await streamToClient(inference, { route, attempt, contentType: 'audio/mpeg', heldBackFromMs });
   const { end } = flow;
   // The provider has taken the whole text, and how much of it the audio so far speaks nobody knows: who leaves it pays it.
   const product = { inputCharacters: speech.input.length };
