@@ -275,7 +275,7 @@ export const policySuite: Suite = {
       const model = stage.world.model('measured');
       // What is answered in less than 10 ms has no speed.
       for (const [id, ms] of [
-        ['alpha', 150],
+        ['alpha', 800],
         ['beta', 30],
       ] as const) {
         stage.world.on(id, (request, response) => {
