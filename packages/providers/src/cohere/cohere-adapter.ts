@@ -41,6 +41,8 @@ function embeddingsRequest(request: EmbeddingsRequest, target: UpstreamTarget): 
     // The shape of OpenAI does not say what the vectors are for; this is what most of them are for.
     input_type: 'search_document',
     embedding_types: ['float'],
+    // A text that is too long is refused, not cut in silence.
+    truncate: 'NONE',
     output_dimension: request.dimensions ?? undefined,
   };
   return { path: '/embed', body: JSON.stringify(body), accept: 'application/json' };

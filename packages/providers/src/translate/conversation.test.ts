@@ -30,6 +30,26 @@ describe('a conversation of two sides', () => {
     expect(turns).toHaveLength(1);
   });
 
+  it('has the results of several calls in the order of the calls', () => {
+    const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: `of ${id}` });
+    const { turns } = read([
+      hi,
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b'), call('c')] },
+      result('c'),
+      result('a'),
+      { role: 'user', content: 'and now?' },
+      result('b'),
+    ]);
+    const texts = turns.at(-1)?.blocks.map((block) => ('text' in block ? block.text : block.kind));
+    expect(texts).toEqual(['of a', 'of b', 'and now?', 'of c']);
+  });
+
+  it('may have more parts than a call may have arguments', () => {
+    const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'x' }));
+    const { system, turns } = read([{ role: 'system', content: parts }, hi, { role: 'user', content: parts }]);
+    expect([system.length, turns[0]?.blocks.length]).toEqual([200_000, 200_001]);
+  });
+
   it('has messages of one side in a row as one turn, tool results on the side of the user', () => {
     const { turns } = read([
       hi,

@@ -57,7 +57,25 @@ export function readConversation(
   if (turns.length === 0) {
     return { unsupported: 'This model takes at least one user message with text or an image.', param: 'messages' };
   }
+  for (const [index, turn] of turns.entries()) {
+    const before = turns[index - 1];
+    if (turn.role === 'user' && before?.role === 'assistant') orderByCalls(turn.blocks, before.blocks);
+  }
   return { system, turns };
+}
+
+/** Puts results in the order of their calls: some APIs match the results of one function by nothing else. */
+function orderByCalls(blocks: UserBlock[], calls: readonly AssistantBlock[]): void {
+  const order = new Map<string, number>();
+  for (const call of calls) if (call.kind === 'tool_call') order.set(call.id, order.size);
+  const placeOf = (id: string): number => order.get(id) ?? order.size;
+  const results = blocks.filter((block) => block.kind === 'tool_result');
+  results.sort((a, b) => placeOf(a.callId) - placeOf(b.callId));
+  let next = 0;
+  for (const [index, block] of blocks.entries()) {
+    const result = block.kind === 'tool_result' ? results[next++] : undefined;
+    if (result !== undefined) blocks[index] = result;
+  }
 }
 
 /** Not by spreading: a message may have more parts than a call may have arguments. */

@@ -36,6 +36,7 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
               texts: ['a', 'b'],
               input_type: 'search_document',
               embedding_types: ['float'],
+              truncate: 'NONE',
               output_dimension: 256,
             },
           }

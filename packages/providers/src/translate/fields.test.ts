@@ -440,7 +440,7 @@ const rows: readonly Row[] = [
     models: { anthropic: 'claude-sonnet-4-5', google: 'gemini-2.5-flash', bedrock: 'amazon.nova-2-lite-v1:0' },
     openai: { has: { reasoning_effort: 'high' } },
     anthropic: { has: { thinking: { type: 'enabled', budget_tokens: 8000 } } },
-    google: { has: { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 10_000 } } } },
+    google: { has: { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 8_000 } } } },
     bedrock: {
       has: { additionalModelRequestFields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'high' } } },
     },
