@@ -29,15 +29,16 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
     unfitImage(turns) ??
     unfitTools(request, turns);
   if (unfit !== undefined) return unfit;
-  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request);
+  const kept = cachePointsOf(target.upstreamModel);
+  const toolConfig = request.tool_choice === 'none' ? undefined : converseTools(request, kept);
   const choice = request.tool_choice;
   const forcesTool = toolConfig !== undefined && choice != null && choice !== 'auto';
   const { thinks, fields } = converseReasoning({ target, turns, forcesTool });
   const additional = { ...callersFields(target), ...fields };
   const body = {
     ...target.extraBody,
-    system: systemBlocks(conversation, request.response_format),
-    messages: turns.map(converseMessage),
+    system: systemBlocks(conversation, request.response_format, kept),
+    messages: turns.map((turn) => converseMessage(turn, kept)),
     inferenceConfig: {
       maxTokens: target.maxOutputTokens,
       ...sampling(request, target.upstreamModel, thinks),
@@ -109,17 +110,29 @@ function unfitTools(
 
 const cachePoint = (cached: boolean): object[] => (cached ? [{ cachePoint: { type: 'default' } }] : []);
 
-function systemBlocks({ system }: Conversation, format: ChatRequest['response_format']): object[] | undefined {
-  const blocks: object[] = system.flatMap(({ text, cached }) => [{ text }, ...cachePoint(cached)]);
+type KeptBlocks = (blocks: object[]) => object[];
+
+/** A model that caches no prompt refuses to be told where: cache points are kept for those that do. */
+const cachePointsOf = (model: string): KeptBlocks =>
+  isClaude(model) || model.includes('amazon.nova')
+    ? (blocks) => blocks
+    : (blocks) => blocks.filter((block) => !('cachePoint' in block));
+
+function systemBlocks(
+  { system }: Conversation,
+  format: ChatRequest['response_format'],
+  kept: KeptBlocks,
+): object[] | undefined {
+  const blocks: object[] = kept(system.flatMap(({ text, cached }) => [{ text }, ...cachePoint(cached)]));
   const instruction = jsonInstruction(format);
   if (instruction !== undefined) blocks.push({ text: instruction });
   return blocks.length === 0 ? undefined : blocks;
 }
 
-const converseMessage = (turn: Turn): object =>
+const converseMessage = (turn: Turn, kept: KeptBlocks): object =>
   turn.role === 'user'
-    ? { role: 'user', content: turn.blocks.flatMap(userContent) }
-    : { role: 'assistant', content: turn.blocks.flatMap(assistantContent) };
+    ? { role: 'user', content: kept(turn.blocks.flatMap(userContent)) }
+    : { role: 'assistant', content: kept(turn.blocks.flatMap(assistantContent)) };
 
 function userContent(block: UserBlock): object[] {
   switch (block.kind) {
@@ -170,7 +183,7 @@ function sampling(
   return both.temperature === undefined ? both : { ...both, topP: undefined };
 }
 
-function converseTools({ tools, tool_choice: choice }: ChatRequest): object | undefined {
+function converseTools({ tools, tool_choice: choice }: ChatRequest, kept: KeptBlocks): object | undefined {
   if (!tools?.length) return undefined;
   const offered = tools.flatMap(({ function: { name, description, parameters, strict }, cache_control }) => [
     {
@@ -183,7 +196,7 @@ function converseTools({ tools, tool_choice: choice }: ChatRequest): object | un
     },
     ...cachePoint(cache_control != null),
   ]);
-  return { tools: offered, toolChoice: toolChoice(choice) };
+  return { tools: kept(offered), toolChoice: toolChoice(choice) };
 }
 
 function toolChoice(choice: ChatRequest['tool_choice']): object | undefined {
