@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stage, setStage } from '../chaos/load.ts';
 import { ask, type Flow } from '../kit/call.ts';
@@ -28,23 +28,33 @@ afterAll(async () => {
 
 /** Commands by who sends them and what they are, while something runs; a script is named by its digest. */
 async function commandsOf(url: string, run: () => Promise<void>): Promise<Map<string, Map<string, number>>> {
-  const connection = new Redis(url);
-  const monitor = await connection.monitor();
+  const { hostname, port } = new URL(url);
+  // By hand: a client library may lose its place where the first commands are told in one piece with the answer.
+  const monitor = connect(Number(port), hostname);
   const counts = new Map<string, Map<string, number>>();
-  monitor.on('monitor', (_: string, [command = '', digest = '']: string[], source: string) => {
-    // What a script calls is not sent by anybody.
-    if (source === 'lua') return;
-    const bySource = counts.get(source) ?? new Map<string, number>();
-    counts.set(source, bySource);
-    const kind = command.toLowerCase() === 'evalsha' ? `script ${digest}` : command.toLowerCase();
-    bySource.set(kind, (bySource.get(kind) ?? 0) + 1);
+  let rest = '';
+  monitor.setEncoding('latin1').on('data', (text: string) => {
+    const lines = (rest + text).split('\r\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [, source = '', command = '', digest = ''] =
+        /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "([^"]*)")?/.exec(line) ?? [];
+      // What a script calls is not sent by anybody.
+      if (source === '' || source === 'lua') continue;
+      const bySource = counts.get(source) ?? new Map<string, number>();
+      counts.set(source, bySource);
+      const kind = command.toLowerCase() === 'evalsha' ? `script ${digest}` : command.toLowerCase();
+      bySource.set(kind, (bySource.get(kind) ?? 0) + 1);
+    }
   });
+  await new Promise((resolve) => monitor.once('connect', resolve));
+  monitor.write('MONITOR\r\n');
+  await new Promise((resolve) => monitor.once('data', resolve));
   try {
     await run();
     return counts;
   } finally {
-    monitor.disconnect();
-    connection.disconnect();
+    monitor.destroy();
   }
 }
 
@@ -70,15 +80,17 @@ it.each(['compat', 'ticket'] as const)('a request costs the broker two round tri
   const counts = await commandsOf(redis.url, () => send(flow, requests));
   const elapsedMs = performance.now() - startedAt;
   const idle = await commandsOf(redis.url, () => new Promise((resolve) => setTimeout(resolve, elapsedMs)));
+  // Without what each connection sends in that time anyway: leases, penalties, the catalog, settlements looked for.
+  const grown = [...counts].map(([source, kinds]) =>
+    [...kinds].map(([kind, count]) => count - (idle.get(source)?.get(kind) ?? 0)),
+  );
   // One or the other may be sent again on a busy machine: a reply that came too late is in doubt.
   const isEach = (count: number): boolean => count >= requests && count < requests * 1.1;
-  const brokers = [...counts.values()].filter((kinds) => [...kinds.values()].filter(isEach).length > 1);
+  const brokers = grown.filter((kinds) => kinds.filter(isEach).length > 1);
   expect(brokers).toHaveLength(1);
-  // Beside them there is only what goes on without requests: leases, penalties, the catalog.
-  const withoutRequests = Math.max(...[...idle.values()].flatMap((kinds) => [...kinds.values()]));
-  const [redeemed = 0, settled = 0, ...others] = [...(brokers[0]?.values() ?? [])]
-    .filter((count) => isEach(count) || count > withoutRequests + requests / 2)
-    .sort((a, b) => b - a);
+  const [redeemed = 0, settled = 0, ...others] = (brokers[0] ?? [])
+    .filter((count) => count > requests / 2)
+    .sort((x, y) => y - x);
   expect([redeemed, settled].filter(isEach)).toHaveLength(2);
   expect(others).toEqual([]);
 });
