@@ -1,9 +1,12 @@
 /** Names of the service's own headers (interface 4.7, design 6), lower case as HTTP/2 and Node have them. */
 export const headerNames = {
   ticket: 'x-router-ticket',
-  /** Of a request sealed for an enclave: the provider family it is sealed for, and the canonical model id. */
-  e2eeFamily: 'x-router-e2ee-family',
-  e2eeModel: 'x-router-e2ee-model',
+  /** Of a request sealed for an enclave: what its ticket was issued for, as the JSON of `sealedQuestionSchema`. */
+  e2ee: 'x-router-e2ee',
+  /** On a request, the secret that its receipt can be had with; on the call for the receipt, that same secret. */
+  receipt: 'x-router-receipt',
+  /** Of an answer by an enclave: what its own receipt can be asked for by. */
+  providerRequestId: 'x-router-provider-request-id',
   selectedModel: 'x-router-selected-model',
   routing: 'x-router-routing',
   provider: 'x-router-provider',

@@ -70,6 +70,7 @@ export {
 } from './e2ee/relay-rules.ts';
 export { type SealedChat, sealedChatSchema } from './e2ee/sealed-chat.ts';
 export { FrameMeter, sealedAnswerBytes, sealedContentBytes } from './e2ee/sealed-length.ts';
+export { type SealedQuestion, sealedQuestionSchema } from './e2ee/sealed-question.ts';
 export {
   type ErrorDetails,
   type ErrorEnvelope,
@@ -85,6 +86,11 @@ export { autoModelId, type ModelReference, type ModelSuffix, parseModelReference
 export { comparePrivacy, type PrivacyClass, privacyClasses, privacyClassSchema, strongest } from './privacy.ts';
 export type { ReasoningDetail } from './reasoning-details.ts';
 export {
+  type AttestationTicketRequest,
+  attestationTicketRequestSchema,
+  teeAttestationRequestSchema,
+} from './requests/attestation-request.ts';
+export {
   type BillingPageQuery,
   type BillingSettings,
   billingPageQuerySchema,
@@ -99,6 +105,7 @@ export { type ImageRequest, type ImageSettings, imageRequestSchema, imageSetting
 export { isJsonWithinDepth, maxJsonDepth } from './requests/json-depth.ts';
 export { type CreateKey, createKeySchema, type UpdateKey, updateKeySchema } from './requests/keys-request.ts';
 export { type Message, maxMessages } from './requests/messages.ts';
+export { nonceSchema } from './requests/nonce.ts';
 export { parseRequest, requestError } from './requests/parse-request.ts';
 export {
   type MaxPrice,
