@@ -57,6 +57,22 @@ export const embeddings: Concept = (suite) => {
       expectError(await askFor({ input: 'a', dimensions: 64 }), 400, 'invalid_request');
     });
 
+    it('interface 7: vectors beyond what one answer may hold are the caller’s error, with the way out, and free', async () => {
+      suite.world.provider('acme').answer((_request, response) => {
+        const piece = '-0.0123456789012345,'.repeat(50_000);
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write('{"data":[{"embedding":[');
+        const more = (): void => {
+          while (!response.destroyed && response.write(piece));
+        };
+        response.on('drain', more);
+        more();
+      });
+      const answer = await askFor({ input: ['a'] });
+      expectError(answer, 400, 'invalid_request');
+      expect(answer.text).toContain('base64');
+    });
+
     it('numbers arrive to the byte as the provider wrote them, and base64 as the floats that it holds', async () => {
       const written = '[0.1000000000000000055511151231257827,-0.0,1E-7]';
       const says = (embedding: string) => (_: unknown, response: ServerResponse) => {

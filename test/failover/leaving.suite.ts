@@ -175,6 +175,27 @@ export const leavingSuite: Suite = {
         expect(await usageRows(model)).toMatchObject([{ estimated: true }]);
       });
 
+      it('everything, while the usage is on its way: it is waited for, and paid with the reasoning that was hidden', async () => {
+        stage.world.on('alpha', async (_request, response) => {
+          sse.openStream(response);
+          await sse.send(response, sse.role + sse.text('All there is to say.') + sse.finish);
+          await client?.ended;
+          // Time for the broker to see that its client has left, well below what it waits for.
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          await sse.send(response, sse.usage + sse.done);
+          response.end();
+        });
+        let client: OpenRequest | undefined;
+        const model = stage.world.model('pair');
+        const charge = await chargeOf(stage.service, account, async () => {
+          client = await opens({ model, stream: true }, flow);
+          await until(() => client?.received.includes('"stop"') === true, 'the finish reason is there');
+          await leaves(client);
+        });
+        expect(charge).toBe(usualCost(price));
+        expect(await usageRows(model)).toMatchObject([{ estimated: false }]);
+      });
+
       it('after the provider told its usage: that is what is paid', async () => {
         stage.world.on('alpha', async (_request, response) => {
           sse.openStream(response);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { adapterModelTypes } from '@sotto/router';
 import { expect, it } from 'vitest';
 import { loadAdapter } from './load-adapter.ts';
 
@@ -36,3 +37,27 @@ it.each([
   expect(adapter.headers('k')).toEqual(headers);
   expect(adapter.headers(undefined).join()).not.toMatch(/key|auth/);
 });
+
+it.each(Object.entries(adapterModelTypes))(
+  '%s serves the kinds of models that a catalog may have it serve',
+  async (name, types) => {
+    const adapter = await loadAdapter(name as keyof typeof adapterModelTypes);
+    const target = { upstreamModel: 'm', extraBody: {} };
+    const chat = adapter.chatRequest(
+      { model: 'a/m', messages: [{ role: 'user', content: 'Hello' }] },
+      {
+        ...target,
+        maxOutputTokens: 10,
+        reasoning: undefined,
+        dialect: { max_tokens_field: 'max_tokens', extra_body: {}, reasoning_off: {} },
+      },
+    );
+    const served = {
+      text: !('unsupported' in chat),
+      embedding: !('unsupported' in adapter.embeddingsRequest({ model: 'a/m', input: 'Hello' }, target)),
+      image: adapter.images !== undefined,
+      tts: adapter.speech !== undefined,
+    };
+    expect(Object.entries(served).flatMap(([type, isServed]) => (isServed ? [type] : []))).toEqual(types);
+  },
+);

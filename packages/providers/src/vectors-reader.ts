@@ -3,7 +3,7 @@ import type { EmbeddingsRequest } from '@sotto/wire';
 import type { AnswerReader, AnswerReading, EmbeddingsResult, ReportedUsage } from './adapter.ts';
 import { type Bulk, BulkyJson, bulkPosition } from './bulky-json.ts';
 import { asArray, asCount, asObject, type JsonObject, parseJson } from './json.ts';
-import { isVector, type WrittenVector, writeVector } from './vectors.ts';
+import { isVector, toUnitLength, type WrittenVector, writeVector } from './vectors.ts';
 
 /** How many vectors a request asks for. */
 function inputCount(input: EmbeddingsRequest['input']): number {
@@ -30,10 +30,16 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
   readonly #vectors: (WrittenVector | undefined)[] = [];
   readonly #json = new BulkyJson((bulk) => this.#vectors.push(this.#write(bulk)));
 
-  /** `read` is given the answer without its vectors, and says where they were. */
-  constructor(request: EmbeddingsRequest, read: (answer: JsonObject) => VectorsAnswer) {
+  readonly #scales: boolean;
+
+  /**
+   * `read` is given the answer without its vectors, and says where they were. `scales`: the API's vectors may be of
+   * another length than 1, and are brought to it.
+   */
+  constructor(request: EmbeddingsRequest, read: (answer: JsonObject) => VectorsAnswer, { scales = false } = {}) {
     this.#request = request;
     this.#read = read;
+    this.#scales = scales;
   }
 
   push(bytes: Buffer): void {
@@ -68,6 +74,8 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     if (kind === 'string') return writeVector(text, this.#encoding);
     const numbers = numbersOf(text);
     if (numbers === undefined || !isVector(numbers)) return undefined;
+    const scaled = this.#scales ? toUnitLength(numbers) : numbers;
+    if (scaled !== numbers) return writeVector(scaled, this.#encoding);
     return this.#encoding === 'float'
       ? { json: pieces, dimensions: numbers.length }
       : writeVector(numbers, this.#encoding);

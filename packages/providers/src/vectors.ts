@@ -25,6 +25,13 @@ export function writeVector(value: readonly number[] | string, encoding: VectorE
   return { json: [Buffer.from(base64 ?? numbersJson(value), 'latin1')], dimensions: value.length };
 }
 
+/** Numbers scaled to length 1, as users of the OpenAI shape expect them: a dot product is then a cosine. */
+export function toUnitLength(numbers: readonly number[]): readonly number[] {
+  const length = Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
+  // What is of that length already stays as it is, digit by digit; what is nothing has no direction.
+  return length === 0 || Math.abs(length - 1) < 1e-3 ? numbers : numbers.map((value) => value / length);
+}
+
 /** Whether numbers are a vector: some, all of them finite. */
 export const isVector = (numbers: readonly number[]): boolean => numbers.length > 0 && numbers.every(Number.isFinite);
 

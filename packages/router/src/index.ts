@@ -16,6 +16,7 @@ export { type ParsedCatalog, parseCatalog } from './catalog/parse-catalog.ts';
 export { matchesProvider, otherProviderId } from './catalog/provider-id.ts';
 export {
   type AdapterName,
+  adapterModelTypes,
   isSwitchedOn,
   type MediaSwitches,
   type ProviderRegistry,

@@ -62,6 +62,8 @@ export interface AdmissionDependencies {
   readonly random: () => number;
 }
 
+/** What the operations outside compatibility mode are called in a sentence. */
+const ticketOnly: Partial<Record<Operation, string>> = { image: 'Image generation', speech: 'Speech synthesis' };
 /** What compatibility mode offers (interface 1). */
 const compatible: ReadonlySet<Operation> = new Set(['chat', 'embeddings']);
 
@@ -78,7 +80,7 @@ export async function admit(
   if (bearer !== undefined && compatible.has(operation)) return admitByKey(deps, bearer, read);
   if (bearer !== undefined) {
     throw new ServiceError('ticket_required', {
-      message: `Requests for ${operation} are served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
+      message: `${ticketOnly[operation] ?? 'This'} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
     });
   }
   const ticket = request.headers[headerNames.ticket];

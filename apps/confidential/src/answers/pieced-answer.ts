@@ -4,8 +4,12 @@ import type { InferenceRequest } from '../inference-request.ts';
 
 /** A client that takes nothing for this long is not waited for: the answer would stay in memory for its sake. */
 const stallMs = 60_000;
+const sendingMs = 10 * 60_000;
 
-/** Sends a whole JSON answer that may be too large to be copied, piece by piece as the client takes it. */
+/**
+ * Sends a whole JSON answer that may be too large to be copied, piece by piece as the client takes it, for ten minutes at
+ * most: a client that takes a piece a minute would otherwise keep the rest in memory for as long as it likes.
+ */
 export async function answerInPieces(
   inference: InferenceRequest,
   route: Route,
@@ -22,10 +26,12 @@ export async function answerInPieces(
     'content-length',
     String(length),
   ]);
+  const overdue = setTimeout(() => response.destroy(), sendingMs);
   for (const batch of inBatches(pieces)) {
     if (client.hasLeft) break;
     if (!response.write(batch) && !(await drained(client))) break;
   }
+  clearTimeout(overdue);
   if (!client.hasLeft) response.end();
   inference.logged(200, route);
 }

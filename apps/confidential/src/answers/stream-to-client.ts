@@ -26,7 +26,11 @@ export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
 /** A stream that has output, from the route that serves it. */
 export interface ServedStream {
   readonly route: Route;
-  readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & { flowTo(sink: StreamSink): void };
+  readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & {
+    /** True while an answer that is whole lacks nothing but its usage. */
+    readonly awaitsUsage?: boolean;
+    flowTo(sink: StreamSink): void;
+  };
   readonly contentType: string;
   /** How long a client must take nothing for its holding back to count against it, in ms. */
   readonly heldBackFromMs: number;
@@ -34,6 +38,8 @@ export interface ServedStream {
 
 /** A provider that breaks this soon after the client let go may have broken because of the client. */
 const heldBackGraceMs = 5_000;
+/** How long the usage of a whole answer is waited for after its client has left: without it, hidden reasoning is free. */
+const lastWordsMs = 150;
 
 /**
  * Sends headers and lets a stream flow to the client, with back-pressure, until it is over; resolves with how.
@@ -82,14 +88,22 @@ export function streamToClient(
       heldBackSince = undefined;
       attempt.resume();
     };
+    let lastWords: NodeJS.Timeout | undefined;
+    const leave = (): void => {
+      clearTimeout(lastWords);
+      attempt.abort();
+      over('client_left');
+    };
     const sink: StreamSink = {
       write(piece) {
+        if (client.hasLeft) return;
         if (response.write(piece, 'latin1') || heldBackSince !== undefined) return;
         heldBackSince = monotonicNow();
         attempt.pause();
         response.once('drain', letGo);
       },
       end(ending) {
+        if (client.hasLeft) return leave();
         if (ending === 'complete') return over('complete');
         const isHeldBack = heldBackSince !== undefined && wasLong(heldBackSince);
         const clientsDoing = isHeldBack || monotonicNow() - letGoAt < heldBackGraceMs;
@@ -97,10 +111,12 @@ export function streamToClient(
       },
     };
     client.onLeft(() => {
-      attempt.abort();
-      over('client_left');
+      if (attempt.awaitsUsage !== true) return leave();
+      lastWords = setTimeout(leave, lastWordsMs);
+      attempt.resume();
     });
     deadline.onExpired(() => {
+      if (client.hasLeft) return leave();
       attempt.abort();
       over('out_of_time');
     });

@@ -10,8 +10,9 @@ export interface JsonAttemptOptions<Answer> {
   readonly adapter: Adapter;
   readonly limits: AttemptLimits;
   readonly reader: AnswerReader<Answer>;
-  /** A larger answer is not believed. */
+  /** A larger answer is not believed, or was never asked for rightly: `tooLarge` says which. */
   readonly maxBytes: number;
+  readonly tooLarge?: AttemptFailure | undefined;
   readonly onResult: (result: JsonResult<Answer>) => void;
 }
 
@@ -33,8 +34,13 @@ export class JsonAttempt<Answer> extends Attempt {
     if (this.#bytes === 0) this.awaitMore();
     else this.heard();
     this.#bytes += bytes.length;
-    if (this.#bytes > this.#options.maxBytes) this.giveUp('malformed_answer');
+    if (this.#bytes > this.#options.maxBytes) this.#refuse();
     else this.#options.reader.push(bytes);
+  }
+
+  #refuse(): void {
+    this.abort();
+    this.#options.onResult({ ok: false, ...(this.#options.tooLarge ?? { outcome: 'malformed_answer' }) });
   }
 
   protected override onAnswerEnd(): void {

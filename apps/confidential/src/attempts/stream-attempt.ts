@@ -34,6 +34,12 @@ export class StreamAttempt extends Attempt {
     this.reader = options.reader;
   }
 
+  /** Whether the answer is whole and only its usage is still to come: whoever leaves now has had all of it. */
+  get awaitsUsage(): boolean {
+    const { isComplete, reported, reportedAtBytes, producedBytes } = this.reader;
+    return !this.isOver && isComplete && (reported === undefined || reportedAtBytes < producedBytes);
+  }
+
   /** Lets the stream flow: what was kept back goes out first. Call once, after a successful start. */
   flowTo(sink: StreamSink): void {
     this.#outlet.flowTo(sink);

@@ -2,6 +2,7 @@ import type { AnswerReader, AnswerReading, UnsupportedRequest, UpstreamRequest }
 import type { Route } from '@sotto/router';
 import type { InferenceRequest } from '../inference-request.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
+import type { AttemptFailure } from './attempt.ts';
 import { JsonAttempt, type JsonResult } from './json-attempt.ts';
 import { type TriedAndServed, unsupportedAttempt } from './try-routes.ts';
 
@@ -12,8 +13,9 @@ export interface WholeQuestion<Answer> {
     route: Route,
     provider: CallableProvider,
   ): { readonly request: UpstreamRequest; readonly reader: AnswerReader<Answer> } | UnsupportedRequest;
-  /** A larger answer is not believed. */
+  /** A larger answer is not believed, unless `tooLarge` says what it means. */
   readonly maxBytes: number;
+  readonly tooLarge?: AttemptFailure;
 }
 
 export type WholeReading<Answer> = Extract<AnswerReading<Answer>, { ok: true }>;
@@ -21,7 +23,7 @@ export type WholeReading<Answer> = Extract<AnswerReading<Answer>, { ok: true }>;
 /** Tries the plan for one whole JSON answer; undefined where the client has left. Throws the caller's error. */
 export function tryWhole<Answer>(
   inference: InferenceRequest,
-  { ask, maxBytes }: WholeQuestion<Answer>,
+  { ask, maxBytes, tooLarge }: WholeQuestion<Answer>,
 ): Promise<TriedAndServed<WholeReading<Answer>> | undefined> {
   return inference.try<WholeReading<Answer>>((route, provider, hasSuccessor) => {
     const asked = ask(route, provider);
@@ -34,6 +36,7 @@ export function tryWhole<Answer>(
         limits: inference.limitsOf(entry.timeouts, hasSuccessor),
         reader: asked.reader,
         maxBytes,
+        tooLarge,
         onResult: resolve,
       });
       attempt.start(upstream, asked.request);

@@ -47,6 +47,13 @@ function readEmbeddingsQuestion(body: object, providers: ProviderSet): Embedding
 }
 
 const maxBytes = 64 * 1024 * 1024;
+/** Every provider would answer as much: asking another buys the same vectors again. */
+const tooLarge = {
+  outcome: 'invalid_request',
+  message:
+    'The vectors of so many inputs are too large for one answer. Send fewer inputs, or ask for `encoding_format: "base64"`, which takes about a quarter of the room.',
+  param: 'input',
+} as const;
 
 async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }: EmbeddingsQuestion): Promise<void> {
   const tried = await tryWhole(inference, {
@@ -57,6 +64,7 @@ async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }
       return { request, reader: adapter.openEmbeddings(embeddings) };
     },
     maxBytes,
+    tooLarge,
   });
   if (tried === undefined) return;
 

@@ -34,8 +34,13 @@ export function embedRequest(request: EmbeddingsRequest, target: UpstreamTarget)
 
 /** Reads the vectors, in the order of the texts. What they cost in tokens is not always told. */
 export const openEmbedded = (request: EmbeddingsRequest): AnswerReader<EmbeddingsResult> =>
-  new VectorsReader(request, ({ error, embeddings, usageMetadata }) => ({
-    failure: error === undefined ? undefined : classifyEmbedded(error),
-    entries: asArray(embeddings)?.map((entry) => ({ vector: asObject(entry)?.values })),
-    reported: promptUsage(asCount(asObject(usageMetadata)?.promptTokenCount)),
-  }));
+  new VectorsReader(
+    request,
+    ({ error, embeddings, usageMetadata }) => ({
+      failure: error === undefined ? undefined : classifyEmbedded(error),
+      entries: asArray(embeddings)?.map((entry) => ({ vector: asObject(entry)?.values })),
+      reported: promptUsage(asCount(asObject(usageMetadata)?.promptTokenCount)),
+    }),
+    // Those that are cut to fewer dimensions come as they are cut.
+    { scales: true },
+  );

@@ -55,13 +55,25 @@ describe.each(['cohere', 'google'] as const)('embeddings of %s', (api) => {
 
   it('come in order, without a loss, and with their usage', async () => {
     const floats = [
-      [0.03302002, -1e-7],
-      [0.1, 2],
+      [0.99945468, -0.03302002],
+      [-1e-7, 1],
     ];
     const reading = await read(api, vectors[api](floats));
     expect(reading).toMatchObject({ ok: true, reported: { usage: { promptTokens: 10, completionTokens: 0 } } });
     const texts = reading.ok ? reading.answer.vectors.map((json) => Buffer.concat(json).toString()) : [];
     expect(texts).toEqual(floats.map((vector) => JSON.stringify(vector)));
+  });
+
+  it('come with length 1 where the vendor cuts them and does not scale them', async () => {
+    const reading = await read(
+      api,
+      vectors[api]([
+        [3, 4],
+        [0, 0],
+      ]),
+    );
+    const texts = reading.ok ? reading.answer.vectors.map((json) => Buffer.concat(json).toString()) : [];
+    expect(texts).toEqual(api === 'google' ? ['[0.6,0.8]', '[0,0]'] : ['[3,4]', '[0,0]']);
   });
 
   it('are malformed where there are not as many as texts', async () => {

@@ -53,6 +53,17 @@ describe('bindCatalog', () => {
     expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'acme', reason: 'class_too_strong' }]);
   });
 
+  it('drops and reports a route of a model that the API of its provider does not serve', () => {
+    const file = fileOf([{ provider: 'acme' }, { provider: 'bolt' }]);
+    const bound = bind(
+      file,
+      provider('acme', { model_types: ['embedding'] }),
+      provider('bolt', { model_types: ['text'] }),
+    );
+    expect(bound.providers).toEqual(['bolt']);
+    expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'acme', reason: 'model_type_not_served' }]);
+  });
+
   it('design 1: judges the class by the upstream model, where the registry narrows it', () => {
     const narrowed = provider('acme', { models: [{ match: 'llama-*', privacy_class: 'private' }] });
     expect(bind(fileOf([{ provider: 'acme' }]), narrowed).dropped).toHaveLength(1);

@@ -2,13 +2,13 @@ import { comparePrivacy } from '@sotto/wire';
 import type { Catalog, Model, Route } from './catalog.ts';
 import { type CatalogFile, type CatalogFileModel, type CatalogFileRoute, toPrice } from './catalog-file.ts';
 import { otherProviderId } from './provider-id.ts';
-import { type RegistryPublic, strongestAllowedClass } from './registry.ts';
+import { type RegistryPublic, servesType, strongestAllowedClass } from './registry.ts';
 
 /** A catalog route that the registry does not permit, and why it was dropped. */
 export interface DroppedRoute {
   readonly modelId: string;
   readonly providerId: string;
-  readonly reason: 'unknown_provider' | 'class_too_strong';
+  readonly reason: 'unknown_provider' | 'class_too_strong' | 'model_type_not_served';
 }
 
 /**
@@ -34,7 +34,8 @@ export function bindCatalog(
       if (known === undefined) drop('unknown_provider');
       else if (comparePrivacy(route.privacy_class, strongestAllowedClass(known.provider, route.upstream_model)) > 0) {
         drop('class_too_strong');
-      } else if (known.provider.available) routes.push(toRoute(model, route, known.provider.listed, known.rank));
+      } else if (!servesType(known.provider, model.model_type)) drop('model_type_not_served');
+      else if (known.provider.available) routes.push(toRoute(model, route, known.provider.listed, known.rank));
     }
     models.set(model.id, {
       id: model.id,

@@ -2,6 +2,7 @@ import { type Price, usdPerMillionToPico, usdPerUnitToPico } from '@sotto/money'
 import { privacyClassSchema, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
 import { chatParameters, rangedParameters } from '../parameters/parameter-names.ts';
+import { modelTypes } from './catalog.ts';
 
 /** An exact price: no finer than a millionth of a dollar per million units. */
 const perMillion = z.number().refine((usd) => usdPerMillionToPico(usd) !== undefined, {
@@ -87,7 +88,7 @@ export const modelIdPattern = /^[\w.-]+\/[\w.-]+$/;
 const modelSchema = z.strictObject({
   id: z.string().regex(modelIdPattern, { error: 'must be `creator/model`' }).max(200),
   name: z.string().min(1).max(200).optional(),
-  model_type: z.enum(['text', 'embedding', 'image', 'tts']),
+  model_type: z.enum(modelTypes),
   context_length: tokens.optional(),
   max_output_tokens: tokens.optional(),
   ...facts,

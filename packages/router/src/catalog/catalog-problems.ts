@@ -1,6 +1,6 @@
 import { comparePrivacy } from '@sotto/wire';
 import { type CatalogFile, type CatalogFileModel, type CatalogFileRoute, missingPrices } from './catalog-file.ts';
-import { type RegistryPublic, strongestAllowedClass } from './registry.ts';
+import { type RegistryPublic, servesType, strongestAllowedClass } from './registry.ts';
 import type { FileProblem, YamlSource } from './yaml-source.ts';
 
 /**
@@ -47,6 +47,10 @@ export function catalogProblems(
         if (comparePrivacy(route.privacy_class, allowed) > 0) {
           const message = `${route.provider} may claim at most ${allowed} for ${route.upstream_model}`;
           report(['routes', r, 'privacy_class'], message);
+        }
+        if (!servesType(provider, model.model_type)) {
+          const message = `${route.provider} serves no models of type ${model.model_type}: its adapter has no such operation`;
+          report(['routes', r, 'provider'], message);
         }
       }
     }

@@ -2,7 +2,8 @@ import type { Price } from '@sotto/money';
 import type { Operation, PricingAnswer, PrivacyClass } from '@sotto/wire';
 import type { ChatParameter, RangedParameter } from '../parameters/parameter-names.ts';
 
-export type ModelType = 'text' | 'embedding' | 'image' | 'tts';
+export const modelTypes = ['text', 'embedding', 'image', 'tts'] as const;
+export type ModelType = (typeof modelTypes)[number];
 
 /** The type of the models that serve an operation; each type serves one. */
 export const modelTypeOf = {

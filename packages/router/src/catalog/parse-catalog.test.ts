@@ -34,6 +34,19 @@ const good = `models:
 `;
 
 describe('parseCatalog', () => {
+  it('refuses a route of a model that the API of its provider does not serve, with its line', () => {
+    const [acme, ...others] = registry.providers;
+    if (acme === undefined) throw new Error('no provider');
+    const textless: RegistryPublic = { ...registry, providers: [{ ...acme, model_types: ['embedding'] }, ...others] };
+    const parsed = parseCatalog(good, textless, { version: 3, digest: 'c' });
+    expect(parsed).toEqual({
+      ok: false,
+      problems: [
+        { line: 6, message: 'acme/small: acme serves no models of type text: its adapter has no such operation' },
+      ],
+    });
+  });
+
   it('gives the file, and the catalog that it makes with this registry', () => {
     const parsed = parse(good);
     if (!parsed.ok) throw new Error('not parsed');

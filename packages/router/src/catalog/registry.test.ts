@@ -134,6 +134,7 @@ describe('publicRegistry', () => {
           listed: false,
           privacy_class: 'private',
           models: [{ match: 'llama-*', privacy_class: 'anonymous' }],
+          model_types: ['text', 'embedding', 'image', 'tts'],
           available: false,
         },
       ],

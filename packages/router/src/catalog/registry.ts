@@ -1,11 +1,22 @@
 import { comparePrivacy, type Operation, type PrivacyClass, privacyClassSchema, providerIdSchema } from '@sotto/wire';
 import { z } from 'zod';
+import { type ModelType, modelTypes } from './catalog.ts';
 import { otherProviderId } from './provider-id.ts';
 import { type FileProblem, type FileResult, readYamlAs } from './yaml-source.ts';
 
 /** Adapters that a registry may name. */
 const adapterNames = ['openai', 'anthropic', 'google', 'bedrock', 'azure', 'cohere'] as const;
 export type AdapterName = (typeof adapterNames)[number];
+
+/** The kinds of models that each adapter speaks to. */
+export const adapterModelTypes = {
+  openai: ['text', 'embedding', 'image', 'tts'],
+  anthropic: ['text'],
+  google: ['text', 'embedding'],
+  bedrock: ['text'],
+  azure: ['text', 'embedding', 'image', 'tts'],
+  cohere: ['embedding'],
+} as const satisfies Record<AdapterName, readonly ModelType[]>;
 
 /** Families of provider evidence (design 6). */
 export const attestationFamilies = ['near', 'phala', 'tinfoil', 'venice', 'chutes'] as const;
@@ -117,6 +128,8 @@ export const registryPublicSchema = z.strictObject({
       listed: z.boolean(),
       privacy_class: privacyClassSchema,
       models: z.array(z.strictObject({ match: z.string(), privacy_class: privacyClassSchema })).optional(),
+      /** The kinds of models that its API serves; absent: all. */
+      model_types: z.array(z.enum(modelTypes)).optional(),
       /** Whether this broker can reach it: its key is in the environment, or it needs none. */
       available: z.boolean(),
     }),
@@ -154,10 +167,17 @@ export function publicRegistry(
       listed: provider.listed,
       privacy_class: provider.privacy_class,
       ...(provider.models === undefined ? {} : { models: provider.models }),
+      model_types: [...adapterModelTypes[provider.adapter]],
       available: available(provider),
     })),
   };
 }
+
+/** Whether a provider's API serves models of a type. */
+export const servesType = (
+  { model_types: types }: Pick<RegistryPublic['providers'][number], 'model_types'>,
+  type: ModelType,
+): boolean => types === undefined || types.includes(type);
 
 /**
  * The strongest class a provider's route may claim for an upstream model.
