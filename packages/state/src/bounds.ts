@@ -52,6 +52,15 @@ export function assertBooked({ wallet, keys }: BookedCharges): void {
   }
 }
 
+/** What a receipt may hold, in UTF-16 units: some hashes, a signature and where they come from. */
+const maxReceiptChars = 32_768;
+
+export function assertReceipt({ id, document, ttlMs }: { id: string; document: string; ttlMs: number }): void {
+  if (!/^[\w-]{16,128}$/.test(id)) throw new RangeError('id is out of bounds');
+  if (document.length > maxReceiptChars) throw new RangeError('document is out of bounds');
+  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0) throw new RangeError('ttlMs is out of bounds');
+}
+
 function assertAmount(field: string, nusd: Nusd): void {
   if (nusd < 0n || nusd > maxNusd) throw new RangeError(`${field} is out of bounds`);
 }

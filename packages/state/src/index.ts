@@ -28,6 +28,8 @@ export type {
   ProjectionPort,
   RateStatus,
   ReadinessPort,
+  ReceiptKind,
+  ReceiptPort,
   RedeemReply,
   RedeemRequest,
   RestoredAmount,

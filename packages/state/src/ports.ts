@@ -277,6 +277,19 @@ export interface MeasurementPage {
   readonly isLast: boolean;
 }
 
+export type ReceiptKind = 'provider' | 'gateway';
+
+/**
+ * What can be asked for after a request, and is then gone: hashes, signatures and ids, never content or identity. Both
+ * name a receipt by an id that nobody guesses, so that to know it is the right to read it.
+ */
+export interface ReceiptPort {
+  /** Keeps a document of at most 32,768 characters for `ttlMs`, in place of what the id named before. */
+  keepReceipt(kind: ReceiptKind, id: string, document: string, ttlMs: number): Promise<void>;
+  /** The document, or undefined where there is none, or none any more. */
+  readReceipt(kind: ReceiptKind, id: string): Promise<string | undefined>;
+}
+
 /** Whether the state can be reached and holds what control projected. */
 export interface ReadinessPort {
   isReady(): Promise<boolean>;
@@ -289,4 +302,5 @@ export type State = AdmissionPort &
   ProjectionPort &
   CatalogPort &
   HealthPort &
+  ReceiptPort &
   ReadinessPort;

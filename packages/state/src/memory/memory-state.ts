@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Penalty, RegistryPublic } from '@sotto/router';
-import { assertBooked, assertKey, assertMint, assertRedeem, assertSettle, assertWallet } from '../bounds.ts';
+import {
+  assertBooked,
+  assertKey,
+  assertMint,
+  assertReceipt,
+  assertRedeem,
+  assertSettle,
+  assertWallet,
+} from '../bounds.ts';
 import { type Guarded, Membership } from '../membership/membership.ts';
 import type { State } from '../ports.ts';
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { MeasurementStore } from './measurement-store.ts';
+import { ReceiptStore } from './receipt-store.ts';
 import { ShardState, type Step, type StepKind } from './shard-state.ts';
 
 /** What the processes share: one of these a service. */
@@ -16,11 +25,13 @@ export class MemoryStore {
   readonly index = new Map<string, number>();
   readonly penalties = new Map<string, Penalty>();
   readonly measurements = new MeasurementStore();
+  readonly receipts: ReceiptStore;
   catalog: CatalogSnapshot | undefined;
   registry: RegistryPublic | undefined;
 
   constructor(now: () => number) {
     this.shards = shards.map(() => new ShardState(now));
+    this.receipts = new ReceiptStore(now);
   }
 
   shard(shard: number): ShardState {
@@ -146,6 +157,12 @@ export function createMemoryState({
     },
     shareMeasurements: async (batch) => store.measurements.share(batch),
     readMeasurements: async (hour, cursor) => store.measurements.read(hour, cursor),
+
+    async keepReceipt(kind, id, document, ttlMs) {
+      assertReceipt({ id, document, ttlMs });
+      await carry(() => store.receipts.keep(`${kind}:${id}`, document, ttlMs));
+    },
+    readReceipt: (kind, id) => carry(() => store.receipts.read(`${kind}:${id}`)),
 
     isReady: async () => isOpen(),
     async close() {},

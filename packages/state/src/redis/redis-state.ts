@@ -8,6 +8,7 @@ import { DurabilityCheck } from './durability.ts';
 import { redisEpochs } from './epochs.ts';
 import { redisHealth } from './health.ts';
 import { redisProjection } from './projection.ts';
+import { redisReceipts } from './receipts.ts';
 import { ScriptRunner } from './script-runner.ts';
 
 export interface RedisStateOptions {
@@ -42,6 +43,7 @@ export function createRedisState({
     ...redisProjection(runner),
     ...redisCatalog(runner),
     ...redisHealth(runner),
+    ...redisReceipts(runner),
     async isReady() {
       try {
         const problem = onVolatile === undefined ? undefined : await durability.problem();
