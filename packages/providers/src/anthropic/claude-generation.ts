@@ -1,3 +1,5 @@
+import type { ChatRequest } from '@sotto/wire';
+
 /**
  * What a Claude model takes, told by its id. The list of the older ones is closed; whatever is not on it is newer. Works
  * for ids with a platform's prefix or a date, such as `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
@@ -16,4 +18,18 @@ const withSampling = /claude-(?:opus|sonnet)-4-6(?!\d)/;
 export function claudeGeneration(model: string): ClaudeGeneration {
   const hasThinkingBudget = withBudget.test(model);
   return { hasThinkingBudget, takesSampling: hasThinkingBudget || withSampling.test(model) };
+}
+
+/**
+ * The sampling that a Claude model takes: none where it thinks or refuses it, else one of the two; temperatures above 1 are
+ * refused.
+ */
+export function claudeSampling(
+  { temperature, top_p: topP }: Pick<ChatRequest, 'temperature' | 'top_p'>,
+  model: string,
+  thinks: boolean,
+): { readonly temperature: number | undefined; readonly topP: number | undefined } {
+  if (thinks || !claudeGeneration(model).takesSampling) return { temperature: undefined, topP: undefined };
+  if (temperature == null) return { temperature: undefined, topP: topP ?? undefined };
+  return { temperature: Math.min(temperature, 1), topP: undefined };
 }

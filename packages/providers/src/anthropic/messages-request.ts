@@ -11,7 +11,7 @@ import { jsonInstruction } from '../translate/json-instruction.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { safeCallId } from '../translate/safe-call-id.ts';
 import { unfitToolName } from '../translate/tool-names.ts';
-import { claudeGeneration } from './claude-generation.ts';
+import { claudeSampling } from './claude-generation.ts';
 import { claudeSchema } from './claude-schema.ts';
 import { claudeThinking } from './claude-thinking.ts';
 
@@ -27,6 +27,8 @@ export function messagesRequest(request: ChatRequest, target: ChatTarget): Upstr
   const tools = request.tools?.length ? request.tools : undefined;
   const forcesTool = tools !== undefined && request.tool_choice != null && !isFree(request.tool_choice);
   const { thinking, effort } = claudeThinking({ target, turns: conversation.turns, forcesTool });
+  const thinks = thinking !== undefined && thinking.type !== 'disabled';
+  const sampling = claudeSampling(request, target.upstreamModel, thinks);
   const format = request.response_format;
   const schema = format?.type === 'json_schema' ? format.json_schema.schema : undefined;
   const outputConfig = {
@@ -39,7 +41,8 @@ export function messagesRequest(request: ChatRequest, target: ChatTarget): Upstr
     max_tokens: target.maxOutputTokens,
     system: systemBlocks(conversation, request.response_format),
     messages: conversation.turns.map(claudeMessage),
-    ...sampling(request, target.upstreamModel, thinking !== undefined && thinking.type !== 'disabled'),
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
     stop_sequences: request.stop == null ? undefined : [request.stop].flat(),
     tools: tools?.map(claudeTool),
     tool_choice: tools === undefined ? undefined : claudeToolChoice(request),
@@ -113,17 +116,6 @@ function assistantContent(block: AssistantBlock): object[] {
     default:
       return block satisfies never;
   }
-}
-
-/** A model that thinks refuses a temperature; those that take sampling at all take one of the two. */
-function sampling(
-  { temperature, top_p }: ChatRequest,
-  model: string,
-  thinks: boolean,
-): { temperature: number | undefined; top_p: number | undefined } {
-  if (thinks || !claudeGeneration(model).takesSampling) return { temperature: undefined, top_p: undefined };
-  if (temperature == null) return { temperature: undefined, top_p: top_p ?? undefined };
-  return { temperature: Math.min(temperature, 1), top_p: undefined };
 }
 
 type Tool = NonNullable<ChatRequest['tools']>[number];

@@ -1,48 +1,22 @@
-import { SseParser } from '@sotto/wire';
-import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
-import { utf8 } from '../translate/bytes.ts';
+import type { AttemptOutcome } from '@sotto/router';
+import { asObject, asString, type JsonObject } from '../json.ts';
+import { JsonEventStream } from '../translate/json-event-stream.ts';
+import { OpenToolCalls } from '../translate/open-tool-calls.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
-import { TranslatedStream } from '../translate/translated-stream.ts';
 import { classifyEmbedded } from './classify-failure.ts';
 import { readMessagesUsage } from './messages-usage.ts';
 import { blockDetails } from './read-message.ts';
 import { finishReasonOf } from './stop-reason.ts';
 
-/** A tool call that is being written. */
-interface OpenCall {
-  readonly index: number;
-  hasArguments: boolean;
-}
-
 /**
  * Reads the event stream of the Messages API.
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
-export class MessagesStream extends TranslatedStream {
-  readonly #parser = new SseParser({
-    onEvent: (data) => this.#event(data),
-    onStray: (line) => this.#stray(line),
-  });
-  readonly #calls = new Map<unknown, OpenCall>();
+export class MessagesStream extends JsonEventStream {
+  readonly #calls = new OpenToolCalls();
   #startUsage: unknown;
-  #isDone = false;
 
-  protected override take(bytes: string): void {
-    this.#parser.push(bytes);
-  }
-
-  protected override close(): void {
-    this.#parser.end();
-  }
-
-  #event(data: string): void {
-    if (this.isOver) return;
-    this.events += 1;
-    const event = asObject(parseJson(utf8(data)));
-    if (event === undefined) {
-      if (!this.#isDone) this.fail('malformed_answer');
-      return;
-    }
+  protected override event(event: JsonObject): void {
     switch (event.type) {
       case 'message_start':
         this.#startUsage = asObject(event.message)?.usage;
@@ -54,7 +28,7 @@ export class MessagesStream extends TranslatedStream {
         this.#delta(event.index, asObject(event.delta) ?? {});
         break;
       case 'content_block_stop':
-        this.#stop(event.index);
+        this.write({ toolCalls: this.#calls.close(event.index) });
         break;
       case 'message_delta':
         this.#finish(asObject(event.delta) ?? {}, event.usage);
@@ -85,12 +59,9 @@ export class MessagesStream extends TranslatedStream {
       this.fail('malformed_answer');
       return;
     }
-    const given = asObject(block.input) ?? {};
-    const hasArguments = Object.keys(given).length > 0;
-    const index = this.#calls.size;
-    this.#calls.set(at, { index, hasArguments });
-    const called = { name, arguments: hasArguments ? JSON.stringify(given) : '' };
-    this.write({ toolCalls: [{ index, id, type: 'function', function: called }] });
+    const input = asObject(block.input) ?? {};
+    const given = Object.keys(input).length > 0 ? JSON.stringify(input) : '';
+    this.write({ toolCalls: [this.#calls.open(at, { id, name, given })] });
   }
 
   #think(text: string | undefined, index: number): void {
@@ -104,40 +75,22 @@ export class MessagesStream extends TranslatedStream {
   #delta(at: unknown, delta: JsonObject): void {
     if (delta.type === 'text_delta') this.write({ content: asString(delta.text) });
     else if (delta.type === 'thinking_delta') this.#think(asString(delta.thinking), Number(at));
-    else if (delta.type === 'input_json_delta') this.#arguments(at, asString(delta.partial_json) ?? '');
-    else if (delta.type === 'signature_delta') {
+    else if (delta.type === 'input_json_delta') {
+      this.write({ toolCalls: this.#calls.more(at, asString(delta.partial_json) ?? '') });
+    } else if (delta.type === 'signature_delta') {
       const signature = asString(delta.signature);
       const format = detailFormats.anthropic;
       if (signature) this.write({ details: [{ type: 'reasoning.text', signature, format, index: Number(at) }] });
     }
   }
 
-  #arguments(at: unknown, piece: string): void {
-    const call = this.#calls.get(at);
-    if (call === undefined || piece === '') return;
-    call.hasArguments = true;
-    this.write({ toolCalls: [{ index: call.index, function: { arguments: piece } }] });
-  }
-
-  /** A call without arguments is one with an empty object: clients parse what they got. */
-  #stop(at: unknown): void {
-    const call = this.#calls.get(at);
-    if (call !== undefined && !call.hasArguments) this.#arguments(at, '{}');
-  }
-
   #finish(delta: JsonObject, usage: unknown): void {
     const stopReason = asString(delta.stop_reason);
-    if (stopReason !== undefined) {
-      this.write({ finishReason: finishReasonOf(stopReason) });
-      this.#isDone = true;
-    }
+    if (stopReason !== undefined) this.write({ finishReason: finishReasonOf(stopReason) });
     this.report(readMessagesUsage(usage, this.#startUsage));
   }
 
-  /** A line that is no event: a JSON error body inside a 200 stream, or noise. */
-  #stray(line: string): void {
-    if (this.isOver || this.#isDone) return;
-    const error = asObject(parseJson(utf8(line)))?.error;
-    this.fail(error === undefined ? 'malformed_answer' : classifyEmbedded(error));
+  protected override failureIn({ error }: JsonObject): AttemptOutcome | undefined {
+    return error === undefined ? undefined : classifyEmbedded(error);
   }
 }

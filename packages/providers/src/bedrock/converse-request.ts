@@ -1,6 +1,6 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { claudeGeneration } from '../anthropic/claude-generation.ts';
+import { claudeSampling } from '../anthropic/claude-generation.ts';
 import { claudeSchema } from '../anthropic/claude-schema.ts';
 import { asObject, type JsonObject } from '../json.ts';
 import {
@@ -173,14 +173,13 @@ function assistantContent(block: AssistantBlock): object[] {
 }
 
 function sampling(
-  { temperature, top_p }: ChatRequest,
+  request: ChatRequest,
   model: string,
   thinks: boolean,
-): { temperature: number | undefined; topP: number | undefined } {
-  const both = { temperature: temperature == null ? undefined : Math.min(temperature, 1), topP: top_p ?? undefined };
-  if (!isClaude(model)) return both;
-  if (thinks || !claudeGeneration(model).takesSampling) return { temperature: undefined, topP: undefined };
-  return both.temperature === undefined ? both : { ...both, topP: undefined };
+): { readonly temperature: number | undefined; readonly topP: number | undefined } {
+  if (isClaude(model)) return claudeSampling(request, model, thinks);
+  const { temperature, top_p: topP } = request;
+  return { temperature: temperature == null ? undefined : Math.min(temperature, 1), topP: topP ?? undefined };
 }
 
 function converseTools({ tools, tool_choice: choice }: ChatRequest, kept: KeptBlocks): object | undefined {

@@ -1,4 +1,5 @@
 import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { OpenToolCalls } from '../translate/open-tool-calls.ts';
 import { TranslatedStream } from '../translate/translated-stream.ts';
 import { outcomeOfException } from './classify-failure.ts';
 import { readConverseUsage } from './converse-usage.ts';
@@ -6,19 +7,13 @@ import { type EventStreamMessage, EventStreamParser } from './event-stream.ts';
 import { reasoningDetail } from './reasoning-detail.ts';
 import { finishReasonOf } from './stop-reason.ts';
 
-/** A tool call that is being written. */
-interface OpenCall {
-  readonly index: number;
-  hasArguments: boolean;
-}
-
 /**
  * Reads the event stream of ConverseStream.
  * @see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
  */
 export class ConverseStream extends TranslatedStream {
   readonly #parser = new EventStreamParser((message) => this.#message(message));
-  readonly #calls = new Map<unknown, OpenCall>();
+  readonly #calls = new OpenToolCalls();
   #isStopped = false;
   #hasUsage = false;
 
@@ -54,7 +49,7 @@ export class ConverseStream extends TranslatedStream {
         this.#delta(at, asObject(event.delta) ?? {});
         break;
       case 'contentBlockStop':
-        this.#stop(at);
+        this.write({ toolCalls: this.#calls.close(at) });
         break;
       case 'messageStop':
         this.#finish(asString(event.stopReason) ?? '');
@@ -76,9 +71,7 @@ export class ConverseStream extends TranslatedStream {
       this.fail('malformed_answer');
       return;
     }
-    const index = this.#calls.size;
-    this.#calls.set(at, { index, hasArguments: false });
-    this.write({ toolCalls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
+    this.write({ toolCalls: [this.#calls.open(at, { id, name })] });
   }
 
   #delta(at: unknown, delta: JsonObject): void {
@@ -86,21 +79,9 @@ export class ConverseStream extends TranslatedStream {
     const called = asObject(delta.toolUse);
     if (thought !== undefined) {
       this.write({ reasoning: asString(thought.text), details: reasoningDetail(thought, Number(at)) });
-    } else if (called !== undefined) this.#arguments(at, asString(called.input) ?? '');
-    else this.write({ content: asString(delta.text) });
-  }
-
-  #arguments(at: unknown, piece: string): void {
-    const call = this.#calls.get(at);
-    if (call === undefined || piece === '') return;
-    call.hasArguments = true;
-    this.write({ toolCalls: [{ index: call.index, function: { arguments: piece } }] });
-  }
-
-  /** A call without arguments is one with an empty object: clients parse what they got. */
-  #stop(at: unknown): void {
-    const call = this.#calls.get(at);
-    if (call !== undefined && !call.hasArguments) this.#arguments(at, '{}');
+    } else if (called !== undefined) {
+      this.write({ toolCalls: this.#calls.more(at, asString(called.input) ?? '') });
+    } else this.write({ content: asString(delta.text) });
   }
 
   #finish(stopReason: string): void {
