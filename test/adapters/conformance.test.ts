@@ -120,12 +120,7 @@ await describeInBothPlanes(
   'every adapter',
   async () => {
     world = await AdapterWorld.start();
-    return {
-      registry: world.registry,
-      catalog: world.catalog,
-      environment: world.environment,
-      stop: () => world.stop(),
-    };
+    return world;
   },
   (planes) => {
     let account: TestAccount;

@@ -68,12 +68,7 @@ await describeInBothPlanes(
   'one conversation: system, two rounds of tools, a JSON schema',
   async () => {
     world = await AdapterWorld.start();
-    return {
-      registry: world.registry,
-      catalog: world.catalog,
-      environment: world.environment,
-      stop: () => world.stop(),
-    };
+    return world;
   },
   (planes) => {
     let account: TestAccount;

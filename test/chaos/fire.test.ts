@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
-import { noteSkip } from '../kit/skips.ts';
+import type { TestPostgres } from '../kit/postgres.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { Random } from '../simulation/random.ts';
 import { expectCivil, type Load, type Stage, setStage, startLoad, untilReadiness, untilServed } from './load.ts';
 
@@ -14,15 +13,14 @@ let postgres: TestPostgres;
 let stage: Stage;
 
 beforeAll(async () => {
-  redis = await startTestRedis({ appendOnly: true });
-  if (redis?.pid === undefined) return noteSkip('random kills under load', redisSkipReason);
-  postgres = await startTestPostgres({ durability: 'full' });
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('random kills under load', { toBeKilled: true });
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
+  postgres = set.postgres;
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 it(

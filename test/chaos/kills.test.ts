@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer, call } from '../kit/call.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import type { TestPostgres } from '../kit/postgres.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { lapseLeases } from '../kit/redis-holds.ts';
 import { until } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
 import { expectSettled, withRedis } from '../money/world.ts';
 import {
   expectCivil,
@@ -29,15 +28,14 @@ let sentSoFar: Sent[] = [];
 let begunSoFar = 0;
 
 beforeAll(async () => {
-  redis = await startTestRedis({ appendOnly: true });
-  if (redis?.pid === undefined) return noteSkip('what kills Redis, Postgres and the two processes', redisSkipReason);
-  postgres = await startTestPostgres({ durability: 'full' });
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('what kills Redis, Postgres and the two processes', { toBeKilled: true });
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
+  postgres = set.postgres;
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 /** Kills something in the middle of 200 requests, has it come back, and judges what everybody got. */

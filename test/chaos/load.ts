@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
 import { ask, bearer, type Called, errorOf, type Flow } from '../kit/call.ts';
+import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { type Act, type ScriptedProvider, scripted, startScriptedProvider } from '../kit/scripted-provider.ts';
 import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
+import { noteSkip } from '../kit/skips.ts';
 import { costOf, type UsageRow, usageOf, usageRows } from '../money/world.ts';
 
 export const pricing = { input: 1, output: 3 };
@@ -27,41 +30,49 @@ export const catalogWith = (prices: object): string =>
     ],
   });
 
-/** Two processes and a provider. */
+/** Two processes on a real Redis and Postgres, and a provider. */
 export interface Stage {
+  readonly redis: TestRedis;
+  readonly postgres: TestPostgres;
   readonly provider: ScriptedProvider;
   readonly service: Service;
   readonly account: TestAccount;
   stop(): Promise<void>;
 }
 
-export async function setStage(urls: { readonly databaseUrl: string; readonly redisUrl: string }): Promise<Stage> {
+/**
+ * Sets the stage; undefined where no Redis can be had, and the run then says that it skipped `what`. `toBeKilled`: for
+ * tests that kill its servers, which must be processes of ours and keep on disk what they have answered.
+ */
+export async function setStage(what: string, { toBeKilled = false } = {}): Promise<Stage | undefined> {
+  const redis = await startTestRedis(toBeKilled ? { appendOnly: true } : {});
+  if (redis === undefined || (toBeKilled && redis.pid === undefined)) {
+    noteSkip(what, redisSkipReason);
+    await redis?.stop();
+    return undefined;
+  }
+  const postgres = await startTestPostgres(toBeKilled ? { durability: 'full' } : {});
   const provider = await startScriptedProvider('alpha');
   const timeouts = { connect_ms: 1000, first_byte_ms: 3000, idle_ms: 3000, total_ms: totalMs };
+  const alpha = { id: 'alpha', name: 'Alpha', adapter: 'openai', privacy_class: 'private', timeouts };
   const service = await startService({
     planes: 'two',
-    ...urls,
-    registry: JSON.stringify({
-      providers: [
-        {
-          id: 'alpha',
-          name: 'Alpha',
-          adapter: 'openai',
-          base_url: provider.baseUrl,
-          privacy_class: 'private',
-          timeouts,
-        },
-      ],
-    }),
+    databaseUrl: await postgres.createDatabase(),
+    redisUrl: redis.url,
+    registry: JSON.stringify({ providers: [{ ...alpha, base_url: provider.baseUrl }] }),
     catalog: catalogWith(pricing),
   });
   return {
+    redis,
+    postgres,
     provider,
     service,
     account: await service.createAccount({ usd: credited }),
     async stop() {
       await service.stop();
       await provider.stop();
+      await redis.stop();
+      await postgres.stop();
     },
   };
 }

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer, type Called, call, errorOf, mint } from '../kit/call.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import type { TestPostgres } from '../kit/postgres.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
 import { expectSettled, usageOf } from '../money/world.ts';
 import {
   expectCivil,
@@ -30,15 +29,14 @@ let sentSoFar: Sent[] = [];
 let begunSoFar = 0;
 
 beforeAll(async () => {
-  redis = await startTestRedis({ appendOnly: true });
-  if (redis?.pid === undefined) return noteSkip('what has Redis hang or lose everything', redisSkipReason);
-  postgres = await startTestPostgres({ durability: 'full' });
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('what has Redis hang or lose everything', { toBeKilled: true });
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
+  postgres = set.postgres;
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 async function judged(sent: readonly Sent[]): Promise<void> {

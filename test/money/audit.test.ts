@@ -2,22 +2,19 @@ import { hashSecret } from '@sotto/state';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stage, setStage } from '../chaos/load.ts';
 import { ask } from '../kit/call.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
 import { usageOf, withRedis } from './world.ts';
 
 let redis: TestRedis | undefined;
-let postgres: TestPostgres;
 let stage: Stage;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  if (redis === undefined) return noteSkip('the audit of the shared state', redisSkipReason);
-  postgres = await startTestPostgres();
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('the audit of the shared state');
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
   for (let index = 0; index < 20; index += 1) {
     const content = scripted({ alpha: { kind: 'answer', usage: usageOf(7, 100 + index) } }, String(index));
     const body = { model: 'm/one', messages: [{ role: 'user', content }] };
@@ -29,8 +26,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 const audit = () => stage.service.runControl(['audit']);

@@ -1,27 +1,22 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { catalogWith, pricing, type Stage, setStage } from '../chaos/load.ts';
 import { ask, type Called, type Flow } from '../kit/call.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
 import { costOf, nano, usageOf, usageRows } from './world.ts';
 
 let redis: TestRedis | undefined;
-let postgres: TestPostgres;
 let stage: Stage;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  if (redis === undefined) return noteSkip('prices that change', redisSkipReason);
-  postgres = await startTestPostgres();
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('prices that change');
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 const asks = (flow: Flow, act: Act) =>

@@ -2,28 +2,23 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stage, setStage } from '../chaos/load.ts';
 import { ask, type Flow } from '../kit/call.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { scripted } from '../kit/scripted-provider.ts';
-import { noteSkip } from '../kit/skips.ts';
 import { usageOf } from './world.ts';
 
 const requests = 300;
 
 let redis: TestRedis | undefined;
-let postgres: TestPostgres;
 let stage: Stage;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  if (redis === undefined) return noteSkip('the round trips of the hot path', redisSkipReason);
-  postgres = await startTestPostgres();
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('the round trips of the hot path');
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 /** Commands by who sends them and what they are, while something runs; a script is named by its digest. */

@@ -1,26 +1,21 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stage, setStage } from '../chaos/load.ts';
 import { bearer, call, errorOf } from '../kit/call.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import type { TestRedis } from '../kit/redis.ts';
 import { scripted } from '../kit/scripted-provider.ts';
-import { noteSkip } from '../kit/skips.ts';
 import { usageOf } from './world.ts';
 
 let redis: TestRedis | undefined;
-let postgres: TestPostgres;
 let stage: Stage;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  if (redis === undefined) return noteSkip('two brokers that spend from one balance', redisSkipReason);
-  postgres = await startTestPostgres();
-  stage = await setStage({ databaseUrl: await postgres.createDatabase(), redisUrl: redis.url });
+  const set = await setStage('two brokers that spend from one balance');
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
 });
 afterAll(async () => {
   await stage?.stop();
-  await redis?.stop();
-  await postgres?.stop();
 });
 
 const requests = 500;

@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Broker, buildBroker } from '@sotto/confidential';
-import { createRedisState, type State } from '@sotto/state';
+import { createRedisState } from '@sotto/state';
 import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/wire';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, expectError, get } from '../conformance/client.ts';
+import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import {
   answerChat,
@@ -21,8 +19,7 @@ import { withRedis } from '../kit/redis-connection.ts';
 import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
 import { noteSkip } from '../kit/skips.ts';
 
-const secret = () => randomBytes(32).toString('base64');
-const [TICKET_SEALING_KEY, SETTLEMENT_MAC_KEY] = [secret(), secret()];
+const secrets = sharedSecrets();
 /** One model a row, so that no row sees what another does. */
 const rows = 25;
 const oldModel = 'm/old';
@@ -39,7 +36,7 @@ let registry: string;
 const handlers = new Map<unknown, ProviderHandler>();
 /** Two brokers on one Redis, whose clock the tests move; control goes by the real one. */
 const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
-const brokers: { readonly broker: Broker; readonly state: State; readonly baseUrl: string }[] = [];
+const brokers: OwnBroker[] = [];
 
 beforeAll(async () => {
   redis = await startTestRedis();
@@ -71,16 +68,15 @@ beforeAll(async () => {
         model('m/both', 'text', [route('alpha', 1), route('beta', 2)]),
       ],
     }),
-    environment: { TICKET_SEALING_KEY, SETTLEMENT_MAC_KEY },
+    environment: secrets,
   });
   account = await service.createAccount({ usd: 1000 });
-  for (let count = 0; count < 2; count += 1) brokers.push(await startBroker(redis.url));
+  for (let count = 0; count < 2; count += 1) {
+    brokers.push(await startOwnBroker({ redisUrl: redis.url, registry, secrets, now: clock.now }));
+  }
 });
 afterAll(async () => {
-  for (const { broker, state } of brokers) {
-    await broker.drain(100);
-    await state.close();
-  }
+  for (const broker of brokers) await broker.stop();
   await service?.stop();
   await Promise.all([alpha?.stop(), beta?.stop()]);
   await redis?.stop();
@@ -98,27 +94,6 @@ async function shareOld(url: string): Promise<void> {
     await until(async () => share().then(() => true), 'the state is reachable');
   }
   await state.close();
-}
-
-async function startBroker(url: string): Promise<(typeof brokers)[number]> {
-  const state = createRedisState({ url });
-  const broker = await buildBroker({
-    state,
-    logger: pino({ level: 'silent' }),
-    registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },
-    providerKey: () => undefined,
-    secrets: {
-      ticketSealingKey: Buffer.from(TICKET_SEALING_KEY, 'base64'),
-      settlementMacKey: Buffer.from(SETTLEMENT_MAC_KEY, 'base64'),
-    },
-    media: { image: false, speech: false },
-    trustProxy: false,
-    now: clock.now,
-  });
-  await broker.start();
-  const origin = await broker.app.listen({ host: '127.0.0.1', port: 0 });
-  await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the broker is ready');
-  return { broker, state, baseUrl: `${origin}/v1` };
 }
 
 const baseUrlOf = (at: number): string => brokers[at]?.baseUrl ?? '';

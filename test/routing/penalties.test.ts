@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { type Broker, buildBroker } from '@sotto/confidential';
-import { createRedisState, type State } from '@sotto/state';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer, post } from '../conformance/client.ts';
+import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { answerChat, answerError, type FakeProvider, type ProviderHandler, startProvider } from '../kit/provider.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
@@ -11,8 +8,7 @@ import { type Service, startService, type TestAccount, until } from '../kit/serv
 import { noteSkip } from '../kit/skips.ts';
 
 const model = 'm/one';
-const secret = () => randomBytes(32).toString('base64');
-const [TICKET_SEALING_KEY, SETTLEMENT_MAC_KEY] = [secret(), secret()];
+const secrets = sharedSecrets();
 
 let redis: TestRedis | undefined;
 let postgres: TestPostgres;
@@ -22,7 +18,7 @@ let alpha: FakeProvider;
 let beta: FakeProvider;
 /** Two brokers on one Redis, whose clock the tests move. */
 const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
-const brokers: { readonly broker: Broker; readonly state: State; readonly baseUrl: string }[] = [];
+const brokers: OwnBroker[] = [];
 
 beforeAll(async () => {
   redis = await startTestRedis();
@@ -49,42 +45,20 @@ beforeAll(async () => {
         of('m/alone', [route('alpha', 1)]),
       ],
     }),
-    environment: { TICKET_SEALING_KEY, SETTLEMENT_MAC_KEY },
+    environment: secrets,
   });
   account = await service.createAccount({ preferences: { provider_sort: 'price' } });
-  for (let count = 0; count < 2; count += 1) brokers.push(await startBroker(registry, redis.url));
+  for (let count = 0; count < 2; count += 1) {
+    brokers.push(await startOwnBroker({ redisUrl: redis.url, registry, secrets, now: clock.now }));
+  }
 });
 afterAll(async () => {
-  for (const { broker, state } of brokers) {
-    await broker.drain(100);
-    await state.close();
-  }
+  for (const broker of brokers) await broker.stop();
   await service?.stop();
   await Promise.all([alpha?.stop(), beta?.stop()]);
   await redis?.stop();
   await postgres?.stop();
 });
-
-async function startBroker(registry: string, url: string): Promise<(typeof brokers)[number]> {
-  const state = createRedisState({ url });
-  const broker = await buildBroker({
-    state,
-    logger: pino({ level: 'silent' }),
-    registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },
-    providerKey: () => undefined,
-    secrets: {
-      ticketSealingKey: Buffer.from(TICKET_SEALING_KEY, 'base64'),
-      settlementMacKey: Buffer.from(SETTLEMENT_MAC_KEY, 'base64'),
-    },
-    media: { image: false, speech: false },
-    trustProxy: false,
-    now: clock.now,
-  });
-  await broker.start();
-  const origin = await broker.app.listen({ host: '127.0.0.1', port: 0 });
-  await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the broker is ready');
-  return { broker, state, baseUrl: `${origin}/v1` };
-}
 
 /** Which provider a broker tries first, as one request shows it. */
 async function firstOf(at: number, asked = model): Promise<string> {
@@ -167,15 +141,14 @@ describe('penalties (interface 3.2), on two brokers with a clock that is moved',
     if (redis === undefined) return context.skip('no Redis');
     await failAlpha();
     const [old] = brokers.splice(0, 1);
-    await old?.broker.drain(100);
-    await old?.state.close();
+    await old?.stop();
     const registry = JSON.stringify({
       providers: [alpha, beta].map(({ baseUrl }, at) => {
         const id = at === 0 ? 'alpha' : 'beta';
         return { id, name: id, adapter: 'openai', base_url: baseUrl, privacy_class: 'private' };
       }),
     });
-    brokers.push(await startBroker(registry, redis.url));
+    brokers.push(await startOwnBroker({ redisUrl: redis.url, registry, secrets, now: clock.now }));
     expect(await firstOf(1)).toBe('beta');
   });
 });

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { buildBroker } from '@sotto/confidential';
+import { createRedisState } from '@sotto/state';
+import { pino } from 'pino';
+import { until } from './service.ts';
+
+/** A broker inside the test's own process, so that its clock can be moved. */
+export interface OwnBroker {
+  readonly baseUrl: string;
+  stop(): Promise<void>;
+}
+
+export interface OwnBrokerOptions {
+  readonly redisUrl: string;
+  readonly registry: string;
+  readonly secrets: SharedSecrets;
+  readonly now: () => number;
+}
+
+/** What brokers and control share, as their environment has it. */
+export type SharedSecrets = Readonly<Record<'TICKET_SEALING_KEY' | 'SETTLEMENT_MAC_KEY', string>>;
+
+export const sharedSecrets = (): SharedSecrets => {
+  const secret = (): string => randomBytes(32).toString('base64');
+  return { TICKET_SEALING_KEY: secret(), SETTLEMENT_MAC_KEY: secret() };
+};
+
+/** Starts a broker on a Redis that a running service projects into. */
+export async function startOwnBroker({ redisUrl, registry, secrets, now }: OwnBrokerOptions): Promise<OwnBroker> {
+  const state = createRedisState({ url: redisUrl });
+  const broker = await buildBroker({
+    state,
+    logger: pino({ level: 'silent' }),
+    registryFile: { name: 'providers.yaml', bytes: Buffer.from(registry) },
+    providerKey: () => undefined,
+    secrets: {
+      ticketSealingKey: Buffer.from(secrets.TICKET_SEALING_KEY, 'base64'),
+      settlementMacKey: Buffer.from(secrets.SETTLEMENT_MAC_KEY, 'base64'),
+    },
+    media: { image: false, speech: false },
+    trustProxy: false,
+    now,
+  });
+  await broker.start();
+  const origin = await broker.app.listen({ host: '127.0.0.1', port: 0 });
+  await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the broker is ready');
+  return {
+    baseUrl: `${origin}/v1`,
+    async stop() {
+      await broker.drain(100);
+      await state.close();
+    },
+  };
+}
