@@ -78,7 +78,16 @@ describe('npm start', () => {
 
   it('runs the commands of the README', async () => {
     const blocks = await readmeBlocks();
-    expect([...blocks.keys()].sort()).toEqual(['billing', 'compatibility', 'media', 'more', 'private', 'usage']);
+    expect([...blocks.keys()].sort()).toEqual([
+      'attestation',
+      'billing',
+      'compatibility',
+      'media',
+      'more',
+      'private',
+      'usage',
+    ]);
+    expect(await shell(blocks.get('attestation') ?? '', first)).toContain('"tee_type":"simulated","simulated":true');
     expect(await shell(blocks.get('compatibility') ?? '', first)).toContain('You said: Hello');
     expect(await shell(blocks.get('private') ?? '', first)).toContain('You said: Hello');
     await shell(blocks.get('media') ?? '', first);

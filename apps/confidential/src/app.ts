@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { registerChat } from './chat/chat-route.ts';
 import type { InferenceDependencies } from './deps.ts';
 import { registerEmbeddings } from './embeddings/embeddings-route.ts';
+import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
 import { registerMedia } from './media-routes.ts';
 import { registerModels } from './models/models-route.ts';
 
@@ -15,6 +16,8 @@ export interface BrokerAppOptions {
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly tls: ServerOptions['tls'];
+  /** Undefined: this broker does not attest itself. */
+  readonly gateway: AttestationRouteDependencies | undefined;
 }
 
 /** Large enough for many inline images and long contexts. */
@@ -23,7 +26,7 @@ const bodyLimit = 32 * 1024 * 1024;
 const maxHeaderBytes = 48 * 1024;
 
 /** The confidential API origin: inference content and nothing of the control plane (interface 1). */
-export function buildApp({ inference, media, isReady, trustProxy, tls }: BrokerAppOptions): FastifyInstance {
+export function buildApp({ inference, media, isReady, trustProxy, tls, gateway }: BrokerAppOptions): FastifyInstance {
   const app = createServer({
     bodyLimit,
     maxHeaderBytes,
@@ -42,5 +45,6 @@ export function buildApp({ inference, media, isReady, trustProxy, tls }: BrokerA
   registerEmbeddings(app, inference);
   registerModels(app, inference.admission);
   registerMedia(app, inference, media);
+  if (gateway !== undefined) registerGatewayAttestation(app, gateway);
   return app;
 }

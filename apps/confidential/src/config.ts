@@ -1,9 +1,12 @@
+import { type AttestationMode, attestationModes } from '@sotto/attestation/producers';
 import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, setting, type TrustProxy } from '@sotto/settings';
 import { z } from 'zod';
 
 const tlsError =
   'takes `self` (a key made inside), `files` (with TLS_CERT_FILE and TLS_KEY_FILE) or `off` (loopback only)';
+
+const attestationError = `takes ${attestationModes.slice(0, -1).join(', ')} or off`;
 
 const environmentSchema = z.object({
   CONFIDENTIAL_PORT: setting.port(4001),
@@ -19,6 +22,8 @@ const environmentSchema = z.object({
   TLS_CERT_FILE: setting.file.optional(),
   TLS_KEY_FILE: setting.file.optional(),
   TLS_REQUEST_FILE: setting.file.optional(),
+  ATTESTATION: z.enum(attestationModes, { error: attestationError }).default('auto'),
+  PROVENANCE_FILE: setting.file.optional(),
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
   NODE_ENV: z.string().optional(),
@@ -34,6 +39,9 @@ export interface BrokerConfig {
   /** The public address of this broker, without a path. */
   readonly origin: string;
   readonly tls: TlsConfig;
+  readonly attestation: AttestationMode;
+  /** What the image says it was built from. */
+  readonly provenanceFile: string | undefined;
   readonly trustProxy: TrustProxy;
   readonly logLevel: string;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
@@ -82,6 +90,8 @@ export function readConfig(environment: Environment): ConfigResult {
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       origin,
       tls,
+      attestation: env.ATTESTATION,
+      provenanceFile: env.PROVENANCE_FILE,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
       isProduction: env.NODE_ENV === 'production',

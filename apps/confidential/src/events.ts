@@ -26,6 +26,8 @@ export interface BrokerEvents {
   settlementsLost(fields: { readonly settlements: number }): void;
   /** Holds in this broker's name that it knew nothing of, cancelled. */
   strays(fields: { readonly holds: number }): void;
+  /** The machine gave no evidence about this broker. */
+  attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
   unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
   lifecycle(
     state: 'listening' | 'draining' | 'stopped',
@@ -48,6 +50,7 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     settlementDelayed: (fields) => logger.warn(fields, 'settlements waiting'),
     settlementsLost: (fields) => logger.error(fields, 'settlements lost at the end'),
     strays: (fields) => logger.error(fields, 'stray holds cancelled'),
+    attestationFailed: (fields) => logger.error(fields, 'attestation failed'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     lifecycle: (state, fields = {}) => logger.info(fields, state),
   };

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
 import { readConfig } from './config.ts';
+import { AttestationError, openProducer } from './gateway/open-producer.ts';
+import { readProvenance } from './gateway/read-provenance.ts';
 import { openLog } from './log.ts';
 import { openTls } from './tls/open-tls.ts';
 import { buildBroker, RegistryFileError } from './wiring.ts';
@@ -19,6 +21,8 @@ async function main(): Promise<void> {
   const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
     throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
   });
+  const producer = await openProducer({ mode: config.attestation, isProduction: config.isProduction });
+  const provenance = config.provenanceFile === undefined ? undefined : readProvenance(config.provenanceFile);
   const broker = await buildBroker({
     state,
     logger,
@@ -28,6 +32,7 @@ async function main(): Promise<void> {
     media: config.media,
     trustProxy: config.trustProxy,
     tls: tls?.options,
+    gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
   });
   await broker.start();
   await broker.app.listen({ host: config.host, port: config.port });
@@ -57,11 +62,11 @@ function readRegistryFile(name: string): { name: string; bytes: Buffer } {
 }
 
 main().catch((error: unknown) => {
-  const known = error instanceof StartError || error instanceof RegistryFileError;
+  const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
   const listening = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const message = listening
     ? 'CONFIDENTIAL_PORT is taken by another process: choose a free one'
-    : known
+    : known && error instanceof Error
       ? error.message
       : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
   process.stderr.write(`sotto-confidential: ${message}\n`);

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Provenance } from '@sotto/attestation';
+import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
@@ -8,9 +10,15 @@ import { KeyCache } from './admission/key-cache.ts';
 import { buildApp } from './app.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
+import { AddressLimit } from './gateway/address-limit.ts';
+import type { AttestationRouteDependencies } from './gateway/attestation-route.ts';
+import { GatewayAttestation } from './gateway/gateway-attestation.ts';
+import { KeySetKeeper } from './gateway/key-set-keeper.ts';
+import { makeReceiptKey } from './gateway/receipt-key.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
 import { openProviders } from './providers/provider-set.ts';
+import type { NamedTlsKeys } from './tls/open-tls.ts';
 
 export interface BrokerOptions {
   readonly state: State;
@@ -24,9 +32,20 @@ export interface BrokerOptions {
   readonly media: MediaSwitches;
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly tls?: ServerOptions['tls'];
+  /** How this broker attests itself; undefined: it does not. */
+  readonly gateway?: GatewayOptions | undefined;
   readonly now?: () => number;
   /** From 0 inclusive to 1 exclusive. */
   readonly random?: () => number;
+}
+
+export interface GatewayOptions {
+  /** The public address of this broker, without a path. */
+  readonly origin: string;
+  readonly producer: EvidenceProducer;
+  /** The keys that connections meet; undefined without TLS of our own. */
+  readonly tlsKeys: (() => NamedTlsKeys) | undefined;
+  readonly provenance?: Provenance | undefined;
 }
 
 export interface Broker {
@@ -54,6 +73,9 @@ const leaseMs = 1_000;
 /** While a shard is not open, or this broker is not in it, it is looked at this often. */
 const unsettledMs = 50;
 
+/** By one address. */
+const attestationsPerMinute = 60;
+
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
@@ -73,6 +95,16 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   });
   const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });
   const keys = new KeyCache(state);
+  const receiptKey = makeReceiptKey();
+  const attestGateway = ({ origin, producer, tlsKeys, provenance }: GatewayOptions): AttestationRouteDependencies => {
+    const sources = { origin, tlsKeys, receiptKey: receiptKey.named, registryDigest: digest, now };
+    const keySets = new KeySetKeeper(sources);
+    const onFailed = events.attestationFailed;
+    return {
+      attestation: new GatewayAttestation({ producer, keySets, origin, provenance, onFailed }),
+      limit: new AddressLimit({ perMinute: attestationsPerMinute, maxAddresses: 10_000, now }),
+    };
+  };
   let published = false;
   let draining = false;
 
@@ -97,6 +129,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
     trustProxy: options.trustProxy,
     tls: options.tls,
+    gateway: options.gateway && attestGateway(options.gateway),
   });
 
   const follow = async (): Promise<void> => {

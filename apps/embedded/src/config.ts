@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import type { BrokerOptions } from '@sotto/confidential';
+import { type AttestationMode, attestationModes, type BrokerOptions } from '@sotto/confidential';
 import { type BillingSettings, billingVariables, readBillingSettings } from '@sotto/control';
 import { type Environment, readSettings, setting } from '@sotto/settings';
 import { z } from 'zod';
@@ -30,6 +30,7 @@ const environmentSchema = z.object({
   CONFIDENTIAL_TLS: z
     .literal('off', { error: 'takes `off` in embedded mode, which listens on loopback only' })
     .default('off'),
+  ATTESTATION: z.enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` }).default('auto'),
   LOG_LEVEL: setting.logLevel.default('warn'),
 });
 
@@ -48,6 +49,7 @@ export interface EmbeddedConfig {
   readonly media: BrokerOptions['media'];
   readonly ticketTtlMs: number;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
+  readonly attestation: AttestationMode;
   readonly logLevel: string;
   readonly billing: BillingSettings;
   /** The same as variables, for control as a process of its own. */
@@ -97,6 +99,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
+      attestation: env.ATTESTATION,
       logLevel: env.LOG_LEVEL,
       billing: billing.settings,
       billingEnvironment: Object.fromEntries(

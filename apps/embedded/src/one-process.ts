@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { buildBroker, RegistryFileError } from '@sotto/confidential';
+import { AttestationError, buildBroker, openProducer, RegistryFileError } from '@sotto/confidential';
 import { buildControl, type Control, readBillingPlan } from '@sotto/control';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
@@ -75,7 +75,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
 }
 
 async function openBroker(
-  { config, files, logger }: OneProcessOptions,
+  { config, files, logger, origins }: OneProcessOptions,
   state: State,
   secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
 ): ReturnType<typeof buildBroker> {
@@ -83,6 +83,7 @@ async function openBroker(
     throw new StartError(`PROVIDERS_FILE is \`${files.registryFile}\`: it takes the path of a readable file`);
   });
   try {
+    const producer = await openProducer({ mode: config.attestation, isProduction: false });
     return await buildBroker({
       state,
       logger: logger.child({ process: 'confidential' }),
@@ -91,9 +92,11 @@ async function openBroker(
       secrets,
       media: config.media,
       trustProxy: false,
+      gateway: producer && { origin: origins.confidential, producer, tlsKeys: undefined },
     });
   } catch (error) {
-    throw error instanceof RegistryFileError ? new StartError(error.message) : error;
+    const isKnown = error instanceof RegistryFileError || error instanceof AttestationError;
+    throw isKnown ? new StartError(error.message) : error;
   }
 }
 

@@ -31,7 +31,9 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
   const broker = startPlane('@sotto/confidential', [], {
     ...shared,
     CONFIDENTIAL_PORT: String(ports.confidential),
+    CONFIDENTIAL_ORIGIN: origins.confidential,
     CONFIDENTIAL_TLS: 'off',
+    ATTESTATION: config.attestation,
     PROVIDERS_FILE: files.registryFile,
     ...(await providerKeys(files.registryFile)),
   });

@@ -8,7 +8,12 @@ export {
   verifyDstackTdx,
 } from './dstack/verify-dstack.ts';
 export { type GatewayCheckName, type GatewayEvidenceCheckName, gatewayChecks } from './gateway/check-hardware.ts';
-export { type GatewayEvidence, gatewayEvidenceSchema } from './gateway/evidence.ts';
+export {
+  type GatewayEvidence,
+  gatewayEvidenceSchema,
+  type Provenance,
+  provenanceSchema,
+} from './gateway/evidence.ts';
 export { type GatewayPins, gatewayPinsSchema } from './gateway/pins.ts';
 export type { GatewayChallenge, GatewayVerification } from './gateway/verify-gateway.ts';
 export { verifyGateway, verifyNvidia, verifySnp, verifyTdx } from './hardware.ts';

@@ -1,3 +1,4 @@
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Server } from 'node:https';
@@ -7,11 +8,19 @@ import { type CertificateExchange, TlsKeeper } from './tls-keeper.ts';
 import { makeTlsKey } from './tls-key.ts';
 import { tlsOptions } from './tls-options.ts';
 
+/** The keys that a connection may meet until `until` (Unix ms): SHA-256 of each one's SPKI, lower-case hex. */
+export interface NamedTlsKeys {
+  readonly spkiSha256: readonly string[];
+  readonly until: number;
+}
+
 /** What the broker's listener presents, and how it is kept up to date. */
 export interface ServedTls {
   readonly options: typeof tlsOptions & { readonly key: string; readonly cert: string };
   /** Gives a listening server each new key or certificate; undefined where there is none to come. */
   readonly follow: ((server: object) => Repeated) | undefined;
+  /** What attestation names, as of now. */
+  readonly named: () => NamedTlsKeys;
 }
 
 const tendMs = 60_000;
@@ -23,7 +32,8 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       return undefined;
     case 'files': {
       const [cert, key] = [readFileSync(config.certFile, 'utf8'), readFileSync(config.keyFile, 'utf8')];
-      return { options: { ...tlsOptions, cert, key }, follow: undefined };
+      const named = namedBy(new X509Certificate(cert));
+      return { options: { ...tlsOptions, cert, key }, follow: undefined, named: () => named };
     }
     case 'self': {
       const { hostname } = new URL(origin);
@@ -32,6 +42,7 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       await keeper.tend();
       return {
         options: { ...tlsOptions, ...keeper.served },
+        named: () => keeper.named,
         follow: (server) =>
           repeat(tendMs, async () => {
             if ((await keeper.tend()) && server instanceof Server) {
@@ -41,6 +52,14 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       };
     }
   }
+}
+
+function namedBy(certificate: X509Certificate): NamedTlsKeys {
+  const spki = certificate.publicKey.export({ type: 'spki', format: 'der' });
+  return {
+    spkiSha256: [createHash('sha256').update(spki).digest('hex')],
+    until: Date.parse(certificate.validTo),
+  };
 }
 
 /** An exchange by files. A request is written whole or not at all: whoever watches the file may read it at any time. */

@@ -52,3 +52,10 @@ export function fromBase64(text: string, what: string): Bytes {
   if (bits !== 0) refuse();
   return bytes;
 }
+
+/** RFC 4648 base64 with padding: what `fromBase64` takes. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}

@@ -34,6 +34,20 @@ const simulatedEvidenceSchema = z.object({
 });
 
 /**
+ * What the gateway's image says it was built from. A claim: hardware measures images, not repositories. `gateway.provenance`
+ * compares the digest with what was measured.
+ */
+export const provenanceSchema = z.object({
+  /** Where the source is. */
+  repository: z.url({ protocol: /^https$/ }).max(512),
+  commit: z
+    .string()
+    .regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/, 'must be a full commit id: 40 or 64 lower-case hex digits'),
+  image_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be `sha256:` and 64 lower-case hex digits'),
+});
+export type Provenance = z.infer<typeof provenanceSchema>;
+
+/**
  * The answer of `GET /gateway/attestation` (interface 4.2): the key set, and evidence whose report data is the digest of the
  * statement about it. The statement itself is not in it: whoever verifies builds it from their own nonce and origin. Bytes
  * are base64 (RFC 4648, padded).
@@ -42,5 +56,6 @@ export const gatewayEvidenceSchema = z.object({
   version: z.literal('sotto.gateway.evidence.v1'),
   key_set: z.record(z.string(), z.unknown()),
   evidence: z.discriminatedUnion('tee_type', [tdxEvidenceSchema, snpEvidenceSchema, simulatedEvidenceSchema]),
+  provenance: provenanceSchema.optional(),
 });
 export type GatewayEvidence = z.infer<typeof gatewayEvidenceSchema>;

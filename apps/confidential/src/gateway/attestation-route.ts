@@ -1,0 +1,39 @@
+import { nonceSchema, ServiceError } from '@sotto/wire';
+import type { FastifyInstance } from 'fastify';
+import type { AddressLimit } from './address-limit.ts';
+import type { GatewayAttestation } from './gateway-attestation.ts';
+
+export interface AttestationRouteDependencies {
+  readonly attestation: GatewayAttestation;
+  readonly limit: AddressLimit;
+}
+
+const example = 'for example `?nonce=$(openssl rand -hex 32)`';
+
+/** `GET /v1/gateway/attestation?nonce=` (interface 4.2): evidence about this broker, for whoever asks. */
+export function registerGatewayAttestation(
+  app: FastifyInstance,
+  { attestation, limit }: AttestationRouteDependencies,
+): void {
+  app.get('/v1/gateway/attestation', async (request, reply) => {
+    // Pages verify too, and there is nothing here that is meant for one origin alone.
+    reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', 'retry-after');
+    const retryAfterS = limit.take(request.ip);
+    if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
+    const nonce = readNonce(request.query);
+    const document = await attestation.evidenceFor(nonce, () => !request.raw.socket.destroyed);
+    reply.header('cache-control', 'no-store').header('x-request-id', request.id);
+    return document;
+  });
+}
+
+function readNonce(query: unknown): string {
+  const { nonce } = query as { readonly nonce?: unknown };
+  const refuse = (what: string): ServiceError =>
+    new ServiceError('invalid_request', { message: `The query parameter \`nonce\` ${what}.`, param: 'nonce' });
+  if (nonce === undefined) throw refuse(`is required: exactly 64 hex digits, fresh for each verification, ${example}`);
+  if (typeof nonce !== 'string') throw refuse('must be given exactly once');
+  const parsed = nonceSchema.safeParse(nonce);
+  if (parsed.success) return parsed.data;
+  throw refuse(`must be exactly 64 hex digits, without \`0x\`, fresh for each verification, ${example}`);
+}
