@@ -80,7 +80,6 @@ const veniceSchema = z.object({
 export type VeniceEvidence = z.infer<typeof veniceSchema>;
 
 const tinfoilSchema = z.object({ machine: machineSchema });
-export type TinfoilEvidence = z.infer<typeof tinfoilSchema>;
 
 const chutesSchema = z.object({
   machine: tdxMachineSchema,
