@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { verifyDstackTdx, verifyGateway, verifyNvidia, verifySnp, verifyTdx } from './index.ts';
+import {
+  verifyDstackTdx,
+  verifyGateway,
+  verifyNvidia,
+  verifyProvider,
+  verifyProviderReceipt,
+  verifySnp,
+  verifyTdx,
+} from './index.ts';
 import { parseTdxQuote, type TdReport } from './tdx/quote.ts';
 import { fuzzOnce, fuzzTargets } from './testing/fuzz-targets.ts';
 import { SeededRandom } from './testing/mutate.ts';
@@ -63,6 +71,21 @@ describe('whatever is handed to a verifier, it answers, and does not believe it'
       const { standing, checks } = await verifyNvidia({ tokens: input, keySet: input }, challenge.nonce, time);
       expect(['none', 'refuted']).toContain(standing);
       return checks;
+    }));
+
+  it('as the evidence document of a provider', () =>
+    refuses(async (input) => {
+      const route = { provider: 'p', model: 'm', privacyClass: 'tee' } as const;
+      const { verdict, checks } = await verifyProvider(input, { nonce: challenge.nonce, ...route, ...time });
+      expect(['unavailable', 'untrusted']).toContain(verdict);
+      return checks;
+    }));
+
+  it('as the receipt of a provider', () =>
+    refuses((input) => {
+      const key = { algorithm: 'ed25519', publicKey: new Uint8Array(32) } as const;
+      const { nonce } = challenge;
+      return verifyProviderReceipt(input, { requestSha256: nonce, responseSha256: nonce, key });
     }));
 
   it('as the evidence document of a gateway', () =>

@@ -2,6 +2,7 @@ import { type GatewayChallenge, type GatewayVerification, verifyGatewayUnder } f
 import type { VerificationTime } from './moment.ts';
 import { nvidiaIntermediates } from './nvidia/nvidia-intermediates.ts';
 import { type NvidiaEvidence, type NvidiaVerification, verifyNvidiaUnder } from './nvidia/verify-nvidia.ts';
+import { type ProviderChallenge, type ProviderVerification, verifyProviderUnder } from './provider/verify-provider.ts';
 import { amdRoots } from './snp/amd-roots.ts';
 import { type SnpEvidence, type SnpPolicy, type SnpVerification, verifySnpUnder } from './snp/verify-snp.ts';
 import { intelSgxRoot } from './tdx/intel-root.ts';
@@ -43,4 +44,12 @@ export function verifyNvidia(
  */
 export function verifyGateway(document: unknown, challenge: GatewayChallenge): Promise<GatewayVerification> {
   return verifyGatewayUnder({ verifyTdx, verifySnp }, document, challenge);
+}
+
+/**
+ * Verifies hop 2 from a provider's evidence document (`providerEvidenceSchema`): hardware, our nonce, the route that we asked
+ * for, the binding of its keys as its family makes it, and our pins. Pass `undefined` where there was no answer. Never throws.
+ */
+export function verifyProvider(document: unknown, challenge: ProviderChallenge): Promise<ProviderVerification> {
+  return verifyProviderUnder({ verifyTdx, verifySnp, verifyNvidia }, document, challenge);
 }

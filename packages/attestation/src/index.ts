@@ -16,7 +16,7 @@ export {
 } from './gateway/evidence.ts';
 export { type GatewayPins, gatewayPinsSchema } from './gateway/pins.ts';
 export type { GatewayChallenge, GatewayVerification } from './gateway/verify-gateway.ts';
-export { verifyGateway, verifyNvidia, verifySnp, verifyTdx } from './hardware.ts';
+export { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from './hardware.ts';
 export type { VerificationTime } from './moment.ts';
 export {
   type GpuStanding,
@@ -25,6 +25,22 @@ export {
   type NvidiaVerification,
   nvidiaChecks,
 } from './nvidia/verify-nvidia.ts';
+export type { ProviderGpu } from './provider/check-gpu.ts';
+export { type ProviderCheckName, providerChecks } from './provider/family-check.ts';
+export { type ProviderEvidence, type ProviderFamily, providerEvidenceSchema } from './provider/provider-evidence.ts';
+export type { ProviderKey } from './provider/provider-key.ts';
+export { measurementSchema, type ProviderPins, providerPinsSchema } from './provider/provider-pins.ts';
+export type {
+  ProviderChallenge,
+  ProviderEvidenceCheckName,
+  ProviderVerification,
+} from './provider/verify-provider.ts';
+export {
+  type ProviderReceiptCheckName,
+  providerReceiptChecks,
+  type ReceiptChallenge,
+  verifyProviderReceipt,
+} from './provider/verify-receipt.ts';
 export { encodeSimulatedEvidence } from './simulated/simulated.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
 export type { MinimumTcb, SnpReport, SnpTcb } from './snp/report.ts';

@@ -76,6 +76,8 @@ export interface TdxVerification {
   /** What Intel certified about the platform, once its chain was checked. */
   readonly platform: PckPlatform | undefined;
   readonly tcb: TcbAssessment | undefined;
+  /** When the first of Intel's documents ends (Unix ms), once they were read; also where it has ended. */
+  readonly collateralUntilMs: number | undefined;
 }
 
 /** How much zero padding hosts leave after a quote: they reserve room before they know its size. */
@@ -94,8 +96,14 @@ export async function verifyTdxUnder(
   const checks = new CheckList<TdxCheckName>([...tdxQuoteChecks, ...tdxCollateralChecks]);
   const moment = momentAt(time);
   const shown = await checkQuote(checks, evidence, anchor, moment);
-  const tcb = await checkCollateral(checks, { evidence, anchor, moment, policy, ...shown });
-  return { checks: checks.list(), quote: shown.quote, platform: shown.pck?.platform, tcb };
+  const { tcb, untilMs } = await checkCollateral(checks, { evidence, anchor, moment, policy, ...shown });
+  return {
+    checks: checks.list(),
+    quote: shown.quote,
+    platform: shown.pck?.platform,
+    tcb,
+    collateralUntilMs: untilMs,
+  };
 }
 
 interface PckChain {
@@ -145,10 +153,10 @@ interface CollateralTask extends ShownByQuote {
 async function checkCollateral(
   checks: CheckList<TdxCheckName>,
   task: CollateralTask,
-): Promise<TcbAssessment | undefined> {
+): Promise<{ readonly tcb: TcbAssessment | undefined; readonly untilMs: number | undefined }> {
   const { evidence, anchor, moment, policy, quote, pck } = task;
   const collateral = await checks.make('tdx.collateral_format', () => parseCollateral(evidence.collateral));
-  if (collateral === undefined) return undefined;
+  if (collateral === undefined) return { tcb: undefined, untilMs: undefined };
   const tcbInfo = await checks.make('tdx.tcb_info', async () => {
     const { tcb_info: text, tcb_info_signature: signature, tcb_info_issuer_chain: issuerChain } = collateral;
     return requireOfPlatform(await verifyTcbInfo({ text, signature, issuerChain }, anchor, moment), pck?.platform);
@@ -173,19 +181,22 @@ async function checkCollateral(
       requireUnrevoked(list, [pck.leaf]);
       return list;
     }));
-  if (tcbInfo === undefined || qeIdentity === undefined) return undefined;
+  if (tcbInfo === undefined || qeIdentity === undefined) return { tcb: undefined, untilMs: undefined };
+  const untilMs = Math.min(
+    ...[tcbInfo, qeIdentity, rootCrl, pckCrl].flatMap((dated) => (dated ? [dated.currency.untilMs] : [])),
+  );
   await checks.make('tdx.collateral_dates', () => requireAllCurrent({ tcbInfo, qeIdentity, rootCrl, pckCrl }, moment));
   await checks.make('tdx.evaluation_number', () => requireEvaluation([tcbInfo, qeIdentity], policy));
-  if (quote === undefined || pck === undefined) return undefined;
+  if (quote === undefined || pck === undefined) return { tcb: undefined, untilMs };
   const assessments = [
     await checks.make('tdx.platform_level', () => assessPlatform(tcbInfo.document, pck.platform, quote.report)),
     await checks.make('tdx.module_level', () => assessModule(tcbInfo.document, quote.report)),
     await checks.make('tdx.qe_level', () => assessQuotingEnclave(qeIdentity.document, quote.qeReport)),
   ].filter((assessment) => assessment !== undefined);
-  if (assessments.length < 3) return undefined;
+  if (assessments.length < 3) return { tcb: undefined, untilMs };
   const tcb = worstOf(assessments);
   await checks.make('tdx.tcb_status', () => requireAcceptable(tcb, policy));
-  return tcb;
+  return { tcb, untilMs };
 }
 
 function requirePadding(trailing: Bytes): void {

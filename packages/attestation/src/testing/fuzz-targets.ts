@@ -2,7 +2,8 @@ import type { Bytes } from '../bytes/bytes.ts';
 import { fromBase64, fromHex } from '../bytes/encodings.ts';
 import { parseEventLog } from '../dstack/event-log.ts';
 import { identityFromConfig, identityFromEvents } from '../dstack/identity.ts';
-import { verifyGateway, verifyNvidia, verifySnp, verifyTdx } from '../hardware.ts';
+import { verifyGateway, verifyNvidia, verifyProvider, verifySnp, verifyTdx } from '../hardware.ts';
+import { verifyProviderReceipt } from '../provider/verify-receipt.ts';
 import { Refusal } from '../refusal.ts';
 import { readEndorsement } from '../snp/endorsement.ts';
 import { parseSnpReport } from '../snp/report.ts';
@@ -61,6 +62,37 @@ const snpDocument = JSON.stringify({
   },
 });
 
+const tdxMachine = { tee_type: 'tdx', quote: base64(tdxQuotes[0] ?? new Uint8Array()), event_log: [] };
+const providerEvidence = {
+  near: { signing_algo: 'ed25519', signing_address: nonce, tls_spki_sha256: nonce, gpu: { payload: '{"nonce":""}' } },
+  phala: {
+    protocol: 'aci',
+    key_set: { not_after: 1, e2ee_public_keys: [], tls_public_keys: [{ spki_sha256: nonce }] },
+  },
+  venice: { signing_public_key: '04'.padEnd(130, 'a') },
+  tinfoil: {},
+  chutes: {
+    chute_id: 'c',
+    instance_id: 'i',
+    e2e_pubkey: 'AAAA',
+    certificate: base64(certificates[2] ?? new Uint8Array()),
+  },
+};
+const providerDocuments = Object.entries(providerEvidence).map(([family, evidence]) =>
+  JSON.stringify({
+    version: 'sotto.provider.evidence.v1',
+    provider: 'p',
+    model: 'm',
+    upstream_model: 'm@c',
+    privacy_class: 'e2ee',
+    family,
+    nonce,
+    obtained_at: '2026-03-25T00:00:00Z',
+    evidence: { ...evidence, machine: tdxMachine },
+  }),
+);
+const receipt = vectorText('near/chat_signature_eip191.json');
+
 export const fuzzTargets: readonly FuzzTarget[] = [
   { name: 'TDX quote', share: 20, seeds: tdxQuotes, read: parseTdxQuote },
   { name: 'SNP report', share: 24, seeds: [vectorBytes('snp/ms_turin_report.bin')], read: parseSnpReport },
@@ -116,6 +148,8 @@ export const fuzzTargets: readonly FuzzTarget[] = [
   { name: 'whole TDX collateral', share: 0.1, seeds: [bytes(JSON.stringify(collateral))], read: readCollateral },
   { name: 'whole SNP verification', share: 0.3, seeds: certificates, read: readEndorsementKey },
   { name: 'whole NVIDIA verification', share: 0.3, seeds: [bytes(tokens)], read: readTokens },
+  { name: 'whole provider verification', share: 0.3, seeds: providerDocuments.map(bytes), read: readProviderDocument },
+  { name: 'provider receipt', share: 0.3, seeds: [bytes(receipt)], read: readReceipt },
   { name: 'whole gateway verification', share: 0.3, seeds: [bytes(snpDocument)], read: readDocument },
 ];
 
@@ -174,6 +208,16 @@ function readEndorsementKey(endorsementKey: Bytes) {
 function readTokens(input: Bytes) {
   const keySet = { keys: [{ kid: 'k', kty: 'EC', x5c: [] }] };
   return verifyNvidia({ tokens: jsonOr(input, text(input)), keySet }, nonce, time);
+}
+
+function readProviderDocument(input: Bytes) {
+  const route = { provider: 'p', model: 'm', privacyClass: 'e2ee' } as const;
+  return verifyProvider(jsonOr(input, text(input)), { nonce, ...route, ...time });
+}
+
+function readReceipt(input: Bytes) {
+  const key = { algorithm: 'secp256k1', publicKey: new Uint8Array(65) } as const;
+  return verifyProviderReceipt(jsonOr(input, text(input)), { requestSha256: nonce, responseSha256: nonce, key });
 }
 
 function readDocument(input: Bytes) {

@@ -1,0 +1,254 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { toHex } from '../bytes/encodings.ts';
+import { CheckList } from '../check-list.ts';
+import type { HardwareVerifiers } from '../gateway/check-hardware.ts';
+import { type Moment, momentAt } from '../moment.ts';
+import { Refusal, Unmade } from '../refusal.ts';
+import { canonicalJson } from '../statement/canonical-json.ts';
+import { isNonce } from '../statement/statement.ts';
+import { type Check, compareVerdicts, judge, meetsVerdict, type Verdict } from '../verdict.ts';
+import { checkGpu, type ProviderGpu, type VerifyNvidia } from './check-gpu.ts';
+import { checkMachine, type Machine, type MachineCheckName } from './check-machine.ts';
+import { checkChutes } from './families/chutes.ts';
+import { checkNear } from './families/near.ts';
+import { checkPhala } from './families/phala.ts';
+import { checkTinfoil } from './families/tinfoil.ts';
+import { checkVenice } from './families/venice.ts';
+import { type FamilyFindings, type FamilyTask, type ProviderCheckName, providerChecks } from './family-check.ts';
+import { type ProviderEvidence, type ProviderFamily, providerEvidenceSchema } from './provider-evidence.ts';
+import type { ProviderKey } from './provider-key.ts';
+import { type ProviderPins, providerPinsSchema, requirePinned } from './provider-pins.ts';
+
+/** The route that was asked for, and what is accepted of it. */
+export interface ProviderChallenge {
+  /** Ours, fresh: 64 lower-case hex digits. */
+  readonly nonce: string;
+  /** The provider's public id. */
+  readonly provider: string;
+  readonly model: string;
+  readonly privacyClass: 'tee' | 'e2ee';
+  /** Where it is known of what family the provider must be, and what it calls the model. */
+  readonly family?: ProviderFamily | undefined;
+  readonly upstreamModel?: string | undefined;
+  /** Ours, never the server's. Without measurements no verdict is more than `untrusted`. */
+  readonly pins?: ProviderPins | undefined;
+  readonly now: Date;
+  /** How far our clock may be off: five minutes by default. */
+  readonly toleranceMs?: number | undefined;
+}
+
+/** A check of any part of a provider's evidence. */
+export type ProviderEvidenceCheckName = ProviderCheckName | MachineCheckName;
+
+export interface ProviderVerification {
+  readonly verdict: Verdict;
+  readonly checks: readonly Check<ProviderEvidenceCheckName>[];
+  readonly gpu: ProviderGpu;
+  /** Whether the service sees the content of requests on this route. */
+  readonly contentVisible: boolean;
+  /** The key that the evidence binds; as good as the verdict is. */
+  readonly key: ProviderKey | undefined;
+  /** The TLS keys that the evidence binds, by SHA-256 of their SubjectPublicKeyInfo; as good as the verdict is. */
+  readonly tlsSpkiSha256: readonly string[];
+  /** SHA-256 of the canonical JSON of what the evidence is of; undefined where it could not be read. */
+  readonly sessionId: string | undefined;
+  /** Until when what was found may be used, Unix ms: never past any of the evidence, nor ten minutes. */
+  readonly expiresAtMs: number;
+  /** Whether the route can be trusted with content now: the verdict, and that nothing is revoked or out of date. */
+  readonly isCurrent: boolean;
+}
+
+/** The verifiers of hardware and GPUs, with the vendors' roots inside. */
+export interface ProviderVerifiers extends HardwareVerifiers {
+  readonly verifyNvidia: VerifyNvidia;
+}
+
+const defaultToleranceMs = 5 * 60_000;
+const longestSessionMs = 10 * 60_000;
+/** Hop 2 ends here whatever passes (interface 4.2). */
+const ceilings = { tee: 'policy_matched', e2ee: 'cryptographically_checked' } as const;
+
+/**
+ * Verifies hop 2 from a provider's evidence document (`undefined` where there was none to be had: `unavailable`). Total:
+ * whatever it is given, it resolves to a verdict and the checks behind it. The public door is `verifyProvider`.
+ */
+export async function verifyProviderUnder(
+  verifiers: ProviderVerifiers,
+  document: unknown,
+  challenge: ProviderChallenge,
+): Promise<ProviderVerification> {
+  const checks = new CheckList<ProviderCheckName>(providerChecks);
+  const nothing = (verdict: Verdict): ProviderVerification => ({
+    verdict,
+    checks: checks.list(),
+    gpu: { standing: 'none', models: [] },
+    contentVisible: true,
+    key: undefined,
+    tlsSpkiSha256: [],
+    sessionId: undefined,
+    expiresAtMs: 0,
+    isCurrent: false,
+  });
+  if (document === undefined) return nothing('unavailable');
+  const evidence = await checks.make('provider.format', () => parseEvidence(document));
+  const asked = await checks.make('provider.challenge', () => requireChallenge(challenge));
+  const pins = await checks.make('provider.pins', () => parsePins(challenge.pins ?? {}));
+  if (evidence === undefined || asked === undefined || pins === undefined) return nothing('untrusted');
+  await checks.make('provider.route', () => requireRoute(evidence, challenge));
+  const time = { now: challenge.now, toleranceMs: asked.toleranceMs };
+  const machine = await checkMachine(evidence.evidence.machine, { hardware: verifiers, time, pins });
+  const findings = await checkFamily(evidence, { checks, challenge, moment: asked.moment, machine });
+  const { measured } = machine;
+  if (measured !== undefined) await checks.make('provider.measurement', () => requirePinned(measured, pins));
+  const gpuEvidence = 'gpu' in evidence.evidence ? evidence.evidence.gpu : undefined;
+  const gpu = await checkGpu(gpuEvidence, { nonce: findings?.gpuNonce, time, verifyNvidia: verifiers.verifyNvidia });
+  const all = [...checks.list(), ...machine.checks];
+  const verdict = concludeVerdict(all, machine, challenge.privacyClass);
+  return {
+    verdict,
+    checks: all,
+    gpu,
+    contentVisible: challenge.privacyClass !== 'e2ee',
+    key: findings?.key,
+    tlsSpkiSha256: findings?.tlsSpkiSha256 ?? [],
+    sessionId: findings && sessionIdOf(evidence, machine, findings),
+    expiresAtMs: Math.min(
+      challenge.now.getTime() + longestSessionMs,
+      machine.untilMs ?? Number.POSITIVE_INFINITY,
+      findings?.expiresAtMs ?? Number.POSITIVE_INFINITY,
+    ),
+    isCurrent:
+      meetsVerdict(verdict, 'policy_matched') && machine.current.every((name) => hasPassed(machine.checks, name)),
+  };
+}
+
+const hasPassed = (checks: readonly Check[], name: string): boolean =>
+  checks.some((check) => check.name === name && check.outcome === 'passed');
+
+/** The verdict of the checks, no higher than hop 2 goes for the class. */
+function concludeVerdict(
+  checks: readonly Check<ProviderEvidenceCheckName>[],
+  { genuine, current }: Machine,
+  privacyClass: 'tee' | 'e2ee',
+): Verdict {
+  const judged = judge<ProviderEvidenceCheckName>(checks, {
+    policy_matched: [
+      'provider.format',
+      'provider.challenge',
+      'provider.pins',
+      'provider.route',
+      'provider.measurement',
+      privacyClass === 'e2ee' ? 'provider.key_binding' : 'provider.tls_binding',
+      ...genuine,
+    ],
+    cryptographically_checked: ['provider.freshness'],
+    hardware_verified: current,
+  });
+  const ceiling = ceilings[privacyClass];
+  return compareVerdicts(judged, ceiling) > 0 ? ceiling : judged;
+}
+
+async function checkFamily(
+  document: ProviderEvidence,
+  {
+    checks,
+    challenge,
+    moment,
+    machine,
+  }: {
+    checks: CheckList<ProviderCheckName>;
+    challenge: ProviderChallenge;
+    moment: Moment;
+    machine: Machine;
+  },
+): Promise<FamilyFindings | undefined> {
+  const { reportData } = machine;
+  if (reportData === undefined) return undefined;
+  await checks.make('provider.validity', () => {
+    throw new Unmade('the provider states no end');
+  });
+  const upstreamModel = document.upstream_model;
+  const findings = await findingsOf(document, { checks, nonce: challenge.nonce, upstreamModel, reportData, moment });
+  if (
+    challenge.privacyClass === 'e2ee' &&
+    findings.key === undefined &&
+    hasPassed(checks.list(), 'provider.key_binding')
+  )
+    await checks.make('provider.key_binding', () => {
+      throw new Refusal('the evidence has no key to encrypt to');
+    });
+  return findings;
+}
+
+function findingsOf(document: ProviderEvidence, task: FamilyTask): Promise<FamilyFindings> {
+  switch (document.family) {
+    case 'near':
+      return checkNear(document.evidence, task);
+    case 'phala':
+      return checkPhala(document.evidence, task);
+    case 'venice':
+      return checkVenice(document.evidence, task);
+    case 'tinfoil':
+      return checkTinfoil(task);
+    case 'chutes':
+      return checkChutes(document.evidence, task);
+    default:
+      return document satisfies never;
+  }
+}
+
+function parseEvidence(document: unknown): ProviderEvidence {
+  const parsed = providerEvidenceSchema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  throw new Refusal(`the evidence document is malformed${placeOf(parsed.error.issues[0]?.path)}`);
+}
+
+function parsePins(pins: unknown): ProviderPins {
+  const parsed = providerPinsSchema.safeParse(pins);
+  if (parsed.success) return parsed.data;
+  throw new Refusal(`our pins are malformed${placeOf(parsed.error.issues[0]?.path)}`);
+}
+
+function placeOf(path: readonly PropertyKey[] | undefined): string {
+  return path === undefined || path.length === 0 ? '' : ` at ${path.map(String).join('.').slice(0, 128)}`;
+}
+
+function requireChallenge({ nonce, privacyClass, now, toleranceMs = defaultToleranceMs }: ProviderChallenge): {
+  readonly moment: Moment;
+  readonly toleranceMs: number;
+} {
+  if (!isNonce(nonce)) throw new Refusal('our nonce is not 64 lower-case hex digits');
+  if (!Object.hasOwn(ceilings, privacyClass)) throw new Refusal('our privacy class is neither tee nor e2ee');
+  if (!Number.isFinite(now.getTime())) throw new Refusal('our time is no time');
+  return { moment: momentAt({ now, toleranceMs }), toleranceMs };
+}
+
+/** Every disagreement between the route that was asked for and the one that is attested is refused (interface 3.5). */
+function requireRoute(evidence: ProviderEvidence, challenge: ProviderChallenge): void {
+  const pairs = {
+    provider: [evidence.provider, challenge.provider],
+    model: [evidence.model, challenge.model],
+    'privacy class': [evidence.privacy_class, challenge.privacyClass],
+    nonce: [evidence.nonce, challenge.nonce],
+    family: [evidence.family, challenge.family ?? evidence.family],
+    'upstream model': [evidence.upstream_model, challenge.upstreamModel ?? evidence.upstream_model],
+  };
+  for (const [what, [attested, asked]] of Object.entries(pairs)) {
+    if (attested !== asked) throw new Refusal(`the evidence is of another ${what} than was asked for`);
+  }
+}
+
+/** What stays the same as long as the evidence does: whoever holds the document computes it again. */
+function sessionIdOf(document: ProviderEvidence, { shown }: Machine, { key, tlsSpkiSha256 }: FamilyFindings): string {
+  const { provider, model, upstream_model, privacy_class, family, nonce, obtained_at } = document;
+  const session = {
+    version: 'sotto.provider.session.v1',
+    route: { provider, model, upstream_model, privacy_class, family },
+    nonce,
+    obtained_at,
+    evidence_sha256: toHex(sha256(shown)),
+    ...(key && { key_sha256: toHex(sha256(key.publicKey)) }),
+    tls_spki_sha256: [...tlsSpkiSha256],
+  };
+  return toHex(sha256(new TextEncoder().encode(canonicalJson(session))));
+}
