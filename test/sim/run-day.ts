@@ -98,7 +98,8 @@ function attempt(serving: Serving, route: Route, others: readonly Route[], attem
     });
     const [next, ...rest] = others;
     const outOfTime = timeline.now >= request.arrivesAt + totalMs;
-    if (next !== undefined && !outOfTime && nextStep(outcome, attempts, others.length).step === 'try_next') {
+    const { step } = nextStep(outcome, { attempt: attempts, remaining: others.length });
+    if (next !== undefined && !outOfTime && step === 'try_next') {
       attempt(serving, next, rest, attempts + 1);
     } else {
       onEnding({ request, attempts, route: undefined, success: false, ttftMs: undefined });

@@ -58,13 +58,13 @@ export class InferenceRequest {
   static async run(
     deps: InferenceDependencies,
     operation: Operation,
-    http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    http: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly ticketOnly?: string },
     read: () => AdmissionQuestion,
     serve: (inference: InferenceRequest) => Promise<void>,
   ): Promise<void> {
     const startedAt = deps.now();
     let question: AdmissionQuestion | undefined;
-    const admission = await admit(deps.admission, { request: http.request, operation }, () => {
+    const admission = await admit(deps.admission, { ...http, operation }, () => {
       question = read();
       return question;
     }).catch((error: unknown) => {
@@ -94,6 +94,7 @@ export class InferenceRequest {
   async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<TriedAndServed<Success> | undefined> {
     const tried = await tryRoutes({
       routes: this.admission.attempts,
+      encrypted: this.question.needs.encrypted,
       providers: this.deps.providers,
       client: this.client,
       deadline: this.deadline,

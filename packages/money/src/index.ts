@@ -12,7 +12,7 @@ export {
 export { cost, noUsage, type Usage } from './cost.ts';
 export { shiftDecimal } from './decimal.ts';
 export { capToHold, dearestCost, type TokenBounds } from './hold.ts';
-export { type Metered, type MeterReading, meter } from './meter.ts';
+export { bytesPerToken, countedUsage, type Metered, type MeterReading, meter } from './meter.ts';
 export {
   applyOrderEvent,
   type OrderEffect,

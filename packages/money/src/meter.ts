@@ -25,18 +25,21 @@ export interface Metered {
 }
 
 /** Bytes of produced text to one token: what common tokenizers average on English text. */
-const bytesPerToken = 4;
+export const bytesPerToken = 4;
+
+/** The usage of a request whose provider reported none, or is not believed. */
+export const countedUsage = ({ promptTokens, producedBytes }: MeterReading['counted']): Usage => ({
+  ...noUsage,
+  promptTokens,
+  completionTokens: Math.ceil(producedBytes / bytesPerToken),
+});
 
 /** Turns the end of a request into its charge (design 5). A request that the operator pays for has a charge of 0. */
 export function meter({ end, reported, counted, price, holdNusd }: MeterReading): Metered {
   if (end === 'no_output' || end === 'client_left_before_output') {
     return { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false };
   }
-  const usage = reported ?? {
-    ...noUsage,
-    promptTokens: counted.promptTokens,
-    completionTokens: Math.ceil(counted.producedBytes / bytesPerToken),
-  };
+  const usage = reported ?? countedUsage(counted);
   const estimated = reported === undefined;
   // Of one that did not come to its end nobody has had anything where nothing was produced.
   const isFree = whoPays[end] === 'operator' || (end !== 'completed' && !hasProduct(usage));

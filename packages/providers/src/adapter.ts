@@ -17,6 +17,18 @@ export interface UpstreamRequest {
   readonly accept: string;
 }
 
+/** A request that is passed on as it came: its bytes, and the headers that go with them, are its client's. */
+export interface RelayedRequest {
+  readonly path: string;
+  readonly body: Uint8Array;
+  readonly accept: string;
+  readonly contentType: string;
+  /** Names and values in turn; the provider's key is added. */
+  readonly headers: readonly string[];
+  /** Headers of the answer to hand over beside the usual ones, lower case. */
+  readonly answerHeaders: readonly string[];
+}
+
 /**
  * A request that a provider's API has no way to say. Nothing was sent: another provider may take it, and where there
  * is none the client gets a 400 with this message.

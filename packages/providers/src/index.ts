@@ -9,6 +9,7 @@ export type {
   EmbeddingsResult,
   ImageAdapter,
   ImageResult,
+  RelayedRequest,
   ReportedUsage,
   SpeechAdapter,
   UnsupportedRequest,

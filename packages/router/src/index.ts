@@ -29,6 +29,7 @@ export {
 export { type FileProblem, type FileResult, readYamlAs, type YamlSource } from './catalog/yaml-source.ts';
 export {
   type AttemptOutcome,
+  type AttemptPlace,
   type FailoverRow,
   failoverTable,
   type NextStep,
@@ -58,6 +59,14 @@ export type { RouteStatus } from './plan/order-routes.ts';
 export { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
 export { prepareRouting } from './plan/prepare-routing.ts';
+export { measureSealed, type SealedMeasure } from './plan/sealed-needs.ts';
+export {
+  clampCounted,
+  dearestSealedPrice,
+  type SealedTerms,
+  sealedHold,
+  sealedTerms,
+} from './plan/sealed-terms.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
 export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';
 export { initialPreferences, type Preferences, preferencesSchema } from './policy/preferences.ts';

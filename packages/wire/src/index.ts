@@ -69,7 +69,7 @@ export {
   relayRules,
 } from './e2ee/relay-rules.ts';
 export { type SealedChat, sealedChatSchema } from './e2ee/sealed-chat.ts';
-export { FrameMeter, sealedAnswerBytes, sealedContentBytes } from './e2ee/sealed-length.ts';
+export { FrameMeter, framedTextBytes, sealedAnswerBytes, sealedContentBytes } from './e2ee/sealed-length.ts';
 export { type SealedQuestion, sealedQuestionSchema } from './e2ee/sealed-question.ts';
 export {
   type ErrorDetails,

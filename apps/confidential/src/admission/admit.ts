@@ -62,25 +62,28 @@ export interface AdmissionDependencies {
   readonly random: () => number;
 }
 
-/** What the operations outside compatibility mode are called in a sentence. */
-const ticketOnly: Partial<Record<Operation, string>> = { image: 'Image generation', speech: 'Speech synthesis' };
-/** What compatibility mode offers (interface 1). */
-const compatible: ReadonlySet<Operation> = new Set(['chat', 'embeddings']);
+/** What the operations outside compatibility mode (interface 1) are called in a sentence. */
+const servedByTicket: Partial<Record<Operation, string>> = { image: 'Image generation', speech: 'Speech synthesis' };
 
 /**
  * Decides whether a request may run, in either flow, and sets its money aside (design 4).
  * `read` parses the body; it runs after the credential was seen, so that nobody without one learns what a body lacks.
+ * `ticketOnly` names, for a sentence, what no key alone is served.
  */
 export async function admit(
   deps: AdmissionDependencies,
-  { request, operation }: { readonly request: FastifyRequest; readonly operation: Operation },
+  {
+    request,
+    operation,
+    ticketOnly = servedByTicket[operation],
+  }: { readonly request: FastifyRequest; readonly operation: Operation; readonly ticketOnly?: string | undefined },
   read: () => AdmissionQuestion,
 ): Promise<Admission> {
   const bearer = bearerToken(request);
-  if (bearer !== undefined && compatible.has(operation)) return admitByKey(deps, bearer, read);
+  if (bearer !== undefined && ticketOnly === undefined) return admitByKey(deps, bearer, read);
   if (bearer !== undefined) {
     throw new ServiceError('ticket_required', {
-      message: `${ticketOnly[operation] ?? 'This'} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
+      message: `${ticketOnly} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
     });
   }
   const ticket = request.headers[headerNames.ticket];

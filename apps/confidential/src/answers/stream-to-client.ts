@@ -32,6 +32,8 @@ export interface ServedStream {
     flowTo(sink: StreamSink): void;
   };
   readonly contentType: string;
+  /** Of the provider's own, as name, value, name, value. */
+  readonly relayedHeaders?: readonly string[];
   /** How long a client must take nothing for its holding back to count against it, in ms. */
   readonly heldBackFromMs: number;
 }
@@ -47,7 +49,7 @@ const lastWordsMs = 150;
  */
 export function streamToClient(
   inference: InferenceRequest,
-  { route, attempt, contentType, heldBackFromMs }: ServedStream,
+  { route, attempt, contentType, relayedHeaders = [], heldBackFromMs }: ServedStream,
 ): Promise<StreamFlow> {
   const { client, reply, deadline } = inference;
   const { monotonicNow } = inference.deps;
@@ -61,6 +63,7 @@ export function streamToClient(
     ...inference.headers(route),
     'content-type',
     contentType,
+    ...relayedHeaders,
     // Proxies in between must not collect it.
     'x-accel-buffering',
     'no',

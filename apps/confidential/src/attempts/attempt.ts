@@ -1,5 +1,6 @@
 import type {
   Adapter,
+  RelayedRequest,
   Upstream,
   UpstreamCall,
   UpstreamHandler,
@@ -53,7 +54,7 @@ export abstract class Attempt implements UpstreamHandler {
     return this.#over;
   }
 
-  start(upstream: Upstream, request: UpstreamRequest): void {
+  start(upstream: Upstream, request: UpstreamRequest | RelayedRequest): void {
     const { firstByteMs } = this.#limits;
     if (firstByteMs !== undefined) this.#timer = setTimeout(() => this.#timeOut(), firstByteMs);
     this.#call = upstream.call(request, this);
@@ -111,6 +112,11 @@ export abstract class Attempt implements UpstreamHandler {
     else this.#failByAnswer();
   }
 
+  /** What a failed answer means. */
+  protected classifyFailure(status: number, body: Buffer): AttemptOutcome {
+    return this.adapter.classifyFailure(status, body);
+  }
+
   /** A 2xx answer begins. */
   protected abstract onSuccess(headers: UpstreamHeaders): void;
   protected abstract onAnswerBytes(bytes: Buffer): void;
@@ -152,7 +158,7 @@ export abstract class Attempt implements UpstreamHandler {
   #failByAnswer(): void {
     const failing = this.#failing;
     if (failing === undefined) return;
-    const outcome = this.adapter.classifyFailure(failing.status, Buffer.concat(failing.body));
+    const outcome = this.classifyFailure(failing.status, Buffer.concat(failing.body));
     // Does nothing where the body has ended, and else closes the connection: nobody reads the rest.
     this.#call?.abort();
     this.onBroken(outcome, failing.retryAfterS);

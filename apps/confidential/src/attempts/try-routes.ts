@@ -1,5 +1,5 @@
 import type { UnsupportedRequest } from '@sotto/providers';
-import { type AttemptOutcome, failoverTable, nextStep, type Route } from '@sotto/router';
+import { type AttemptOutcome, type AttemptPlace, failoverTable, nextStep, type Route } from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import type { AttemptFailure } from './attempt.ts';
@@ -16,6 +16,8 @@ export interface AttemptRun<Success> {
 
 export interface TryRoutesOptions<Success> {
   readonly routes: readonly Route[];
+  /** Whether the request is encrypted to its provider. */
+  readonly encrypted: boolean;
   readonly providers: ProviderSet;
   readonly client: ClientLink;
   readonly deadline: Deadline;
@@ -55,7 +57,7 @@ const defaultRetryAfterS = 30;
  * the client has left or the request's time is over.
  */
 export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Promise<Tried<Success>> {
-  const { routes, client, deadline, now, monotonicNow } = options;
+  const { routes, encrypted, client, deadline, now, monotonicNow } = options;
   const callable = routes.flatMap((route) => {
     const provider = options.providers.get(route.providerId);
     return provider === undefined ? [] : [{ route, provider }];
@@ -75,13 +77,12 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
       // Where those before it took the time, its silence says nothing about the provider.
       const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
       if (hadItsTime) options.onFailed(route, { outcome: 'timeout' }, startedAt);
-      return { end: 'refused', error: refusal({ outcome: 'timeout' }, attempts, 0) };
+      return { end: 'refused', error: refusal({ outcome: 'timeout' }, { attempt: attempts, remaining: 0, encrypted }) };
     }
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
-    if (nextStep(result.outcome, attempts, remaining).step === 'answer') {
-      return { end: 'refused', error: refusal(result, attempts, remaining) };
-    }
+    const place = { attempt: attempts, remaining, encrypted };
+    if (nextStep(result.outcome, place).step === 'answer') return { end: 'refused', error: refusal(result, place) };
   }
   return { end: 'refused', error: new ServiceError('service_unavailable') };
 }
@@ -107,12 +108,8 @@ async function untilInterrupted<Success>(run: AttemptRun<Success>, client: Clien
 }
 
 /** What the client is told: a single provider's failure in our own words, or that nobody was left. */
-function refusal(
-  { outcome, retryAfterS, message, param }: AttemptFailure,
-  attempts: number,
-  remaining: number,
-): ServiceError {
-  const step = nextStep(outcome, attempts, remaining);
+function refusal({ outcome, retryAfterS, message, param }: AttemptFailure, place: AttemptPlace): ServiceError {
+  const step = nextStep(outcome, place);
   const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
   return new ServiceError(type, {
     ...(type === 'invalid_request' ? { message: message ?? ownWords[outcome], param } : {}),

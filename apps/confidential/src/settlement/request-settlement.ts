@@ -1,5 +1,5 @@
 import { randomId } from '@sotto/http';
-import { type Metered, type MeterReading, meter, noUsage, type RequestEnd } from '@sotto/money';
+import { type Metered, type MeterReading, meter, noUsage, type Price, type RequestEnd } from '@sotto/money';
 import type { Route } from '@sotto/router';
 import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
 import type { Admission } from '../admission/admit.ts';
@@ -16,6 +16,8 @@ export interface Served {
   readonly route: Route;
   readonly reported: MeterReading['reported'];
   readonly counted: MeterReading['counted'];
+  /** Where it is not the route's. */
+  readonly price?: Price;
 }
 
 /** How long a finished answer waits for its settlement before the client gets its end anyway (design 4, step 7). */
@@ -54,7 +56,7 @@ export class RequestSettlement {
     if (this.#metered !== undefined) return this.#metered;
     const { holdNusd, shard, holdId } = this.#admission;
     const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false };
-    const metered = served === undefined ? free : meter({ ...served, price: served.route.price, end, holdNusd });
+    const metered = served === undefined ? free : meter({ price: served.route.price, ...served, end, holdNusd });
     this.#metered = metered;
     if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
     // Nothing was tried: the hold goes back, and there is nothing to tell.

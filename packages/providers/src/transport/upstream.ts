@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from 'undici';
-import type { UpstreamRequest } from '../adapter.ts';
+import type { RelayedRequest, UpstreamRequest } from '../adapter.ts';
 
 /** Where a provider is and how to be let in. */
 export interface UpstreamAddress {
@@ -15,6 +15,8 @@ export interface UpstreamHeaders {
   readonly retryAfter: string | undefined;
   /** Whether the answer says where it ends: without that, a connection that breaks looks like the end. */
   readonly isDelimited: boolean;
+  /** Of a relayed request: those of the headers that it asked for which came, as name, value, name, value. */
+  readonly relayed?: readonly string[];
 }
 
 /** What a call reports, in order: a response, its bytes, its end; or, at any point, one failure. */
@@ -35,7 +37,7 @@ export interface UpstreamCall {
 
 /** One provider's connections. */
 export interface Upstream {
-  call(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  call(request: UpstreamRequest | RelayedRequest, handler: UpstreamHandler): UpstreamCall;
   close(): Promise<void>;
 }
 
@@ -43,22 +45,32 @@ const aborted = new Error('aborted');
 
 /**
  * Opens a provider. Redirects are never followed, compression is refused, no header of the client's is passed on, and
- * of the provider's headers only `content-type`, `retry-after` and those that frame the body are read. Time limits are the caller's, but for
- * connecting.
+ * of the provider's headers only `content-type`, `retry-after` and those that frame the body are read; what is relayed
+ * names its own, in both directions. Time limits are the caller's, but for connecting.
  */
 export function openUpstream({ baseUrl, headers, connectTimeoutMs }: UpstreamAddress, makePool = newPool): Upstream {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   const pool = makePool(url.origin, connectTimeoutMs);
   const fixed = ['content-type', 'application/json', 'accept-encoding', 'identity', ...headers];
+  const relayedHeaders = ({ contentType, headers: own }: RelayedRequest): string[] => [
+    'content-type',
+    contentType,
+    'accept-encoding',
+    'identity',
+    ...headers,
+    ...own,
+  ];
   return {
     call(request, handler) {
-      const call = new Call(handler);
+      const relayed = 'contentType' in request ? request : undefined;
+      const call = new Call(handler, relayed?.answerHeaders);
+      const sent = relayed === undefined ? fixed : relayedHeaders(relayed);
       pool.dispatch(
         {
           path: basePath + request.path,
           method: 'POST',
-          headers: [...fixed, 'accept', request.accept],
+          headers: [...sent, 'accept', request.accept],
           body: request.body,
           headersTimeout: 0,
           bodyTimeout: 0,
@@ -82,12 +94,14 @@ const newPool = (origin: string, connectTimeoutMs: number): Dispatcher =>
 
 class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly #handler: UpstreamHandler;
+  readonly #relayedNames: readonly string[] | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
   #paused = false;
 
-  constructor(handler: UpstreamHandler) {
+  constructor(handler: UpstreamHandler, relayedNames: readonly string[] | undefined) {
     this.#handler = handler;
+    this.#relayedNames = relayedNames;
   }
 
   abort(): void {
@@ -128,6 +142,7 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
       contentType: single(headers['content-type']) ?? '',
       retryAfter: single(headers['retry-after']),
       isDelimited: headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined,
+      ...(this.#relayedNames === undefined ? {} : { relayed: pick(headers, this.#relayedNames) }),
     });
   }
 
@@ -154,3 +169,12 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
 }
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+
+/** What a header that is passed on may hold: a token or a key, never text. */
+const relayable = /^[\x21-\x7e]{1,256}$/;
+
+const pick = (headers: Record<string, string | string[] | undefined>, names: readonly string[]): string[] =>
+  names.flatMap((name) => {
+    const value = headers[name];
+    return typeof value === 'string' && relayable.test(value) ? [name, value] : [];
+  });

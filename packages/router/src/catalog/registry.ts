@@ -1,4 +1,11 @@
-import { comparePrivacy, type Operation, type PrivacyClass, privacyClassSchema, providerIdSchema } from '@sotto/wire';
+import {
+  comparePrivacy,
+  e2eeFamilies,
+  type Operation,
+  type PrivacyClass,
+  privacyClassSchema,
+  providerIdSchema,
+} from '@sotto/wire';
 import { z } from 'zod';
 import { type ModelType, modelTypes } from './catalog.ts';
 import { otherProviderId } from './provider-id.ts';
@@ -17,9 +24,6 @@ export const adapterModelTypes = {
   azure: ['text', 'embedding', 'image', 'tts'],
   cohere: ['embedding'],
 } as const satisfies Record<AdapterName, readonly ModelType[]>;
-
-/** Families of provider evidence (design 6). */
-export const attestationFamilies = ['near', 'phala', 'tinfoil', 'venice', 'chutes'] as const;
 
 const milliseconds = (fallback: number) => z.int().min(1).max(3_600_000).default(fallback);
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -57,7 +61,7 @@ const providerSchema = z
       })
       .prefault({}),
     attestation: z
-      .strictObject({ family: z.enum(attestationFamilies), measurements: z.array(z.string()).optional() })
+      .strictObject({ family: z.enum(e2eeFamilies), measurements: z.array(z.string()).optional() })
       .optional(),
     /** How this provider's dialect of the adapter's API differs. */
     request: z

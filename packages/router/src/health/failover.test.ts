@@ -31,29 +31,55 @@ describe('failoverTable', () => {
 
 describe('nextStep', () => {
   it.each(rows)('interface 3.3: after %s from the first of several providers', (_, outcome, next, __, ___, type) => {
-    expect(nextStep(outcome, 1, 2)).toEqual(next ? { step: 'try_next' } : { step: 'answer', error: type });
+    expect(nextStep(outcome, { attempt: 1, remaining: 2 })).toEqual(
+      next ? { step: 'try_next' } : { step: 'answer', error: type },
+    );
   });
 
   it.each(rows)('design 6: after %s from the only provider tried, its own sanitized error', (...row) => {
     const [, outcome, , , status, type] = row;
-    const step = nextStep(outcome, 1, 0);
+    const step = nextStep(outcome, { attempt: 1, remaining: 0 });
     expect(step).toEqual({ step: 'answer', error: type });
     expect(step.step === 'answer' && errorTable[step.error].status).toBe(status);
   });
 
   it.each(rows)('interface 3.3: after %s from the last of several, `provider_fallback_exhausted`', (_, outcome) => {
-    expect(nextStep(outcome, 2, 0)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
-    expect(nextStep(outcome, 3, 0)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
+    expect(nextStep(outcome, { attempt: 2, remaining: 0 })).toEqual({
+      step: 'answer',
+      error: 'provider_fallback_exhausted',
+    });
+    expect(nextStep(outcome, { attempt: 3, remaining: 0 })).toEqual({
+      step: 'answer',
+      error: 'provider_fallback_exhausted',
+    });
   });
 
   it('interface 7: a 400 from a later attempt ends the chain as `provider_fallback_exhausted`, though providers remain', () => {
-    expect(nextStep('invalid_request', 2, 1)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
-    expect(nextStep('content_refused', 2, 1)).toEqual({ step: 'answer', error: 'provider_fallback_exhausted' });
+    expect(nextStep('invalid_request', { attempt: 2, remaining: 1 })).toEqual({
+      step: 'answer',
+      error: 'provider_fallback_exhausted',
+    });
+    expect(nextStep('content_refused', { attempt: 2, remaining: 1 })).toEqual({
+      step: 'answer',
+      error: 'provider_fallback_exhausted',
+    });
   });
 
   it('goes on after a later failure while providers remain', () => {
-    expect(nextStep('server_error', 2, 1)).toEqual({ step: 'try_next' });
+    expect(nextStep('server_error', { attempt: 2, remaining: 1 })).toEqual({ step: 'try_next' });
   });
+});
+
+describe('nextStep of an encrypted request', () => {
+  it.each(rows)(
+    'interface 3.3: after %s (%s) there is no next, however many remain',
+    (_, outcome, __, ___, status, type) => {
+      const error = status < 500 ? type : 'provider_fallback_not_supported_for_e2ee';
+      for (const remaining of [0, 2]) {
+        expect(nextStep(outcome, { attempt: 1, remaining, encrypted: true })).toEqual({ step: 'answer', error });
+      }
+    },
+  );
 });
 
 describe('outcomeOfStatus', () => {

@@ -1,4 +1,4 @@
-import type { ErrorType } from '@sotto/wire';
+import { type ErrorType, errorTable } from '@sotto/wire';
 
 /** How one attempt ended before any output reached the client. */
 export type AttemptOutcome =
@@ -74,12 +74,26 @@ export function outcomeOfStatus(status: number): AttemptOutcome | undefined {
 /** What a request does after an attempt failed before output. */
 export type NextStep = { readonly step: 'try_next' } | { readonly step: 'answer'; readonly error: ErrorType };
 
+export interface AttemptPlace {
+  /** Counts from 1. */
+  readonly attempt: number;
+  /** How many permitted routes are left. */
+  readonly remaining: number;
+  /** Whether the request was encrypted to the provider that was tried: nobody else could read it. */
+  readonly encrypted?: boolean;
+}
+
 /**
- * The step after a failed attempt. `attempt` counts from 1; `remaining` is how many permitted routes are left.
- * A single provider's failure is its own; after a fallback every failure is `provider_fallback_exhausted`.
+ * The step after a failed attempt. A single provider's failure is its own; after a fallback every failure is
+ * `provider_fallback_exhausted`. An encrypted request has no next (interface 3.3): what the provider did wrong asks for
+ * fresh attestation, and what the client did wrong stays as it is.
  */
-export function nextStep(outcome: AttemptOutcome, attempt: number, remaining: number): NextStep {
+export function nextStep(outcome: AttemptOutcome, { attempt, remaining, encrypted = false }: AttemptPlace): NextStep {
   const { triesNext, aloneAs } = failoverTable[outcome];
+  if (encrypted) {
+    const error = errorTable[aloneAs].status < 500 ? aloneAs : 'provider_fallback_not_supported_for_e2ee';
+    return { step: 'answer', error };
+  }
   if (triesNext && remaining > 0) return { step: 'try_next' };
   return { step: 'answer', error: attempt > 1 ? 'provider_fallback_exhausted' : aloneAs };
 }

@@ -6,7 +6,7 @@ import type { ChatParameter } from './parameter-names.ts';
  * The parameters of a body that it can do without: tools, schemas and the reasoning selection are needs of their own.
  * Tools that may not be called (`tool_choice: none`) are not used, nor is what is said of them.
  */
-export function wishesOf(request: ChatRequest): readonly ChatParameter[] {
+export function wishesOf(request: WishFields): readonly ChatParameter[] {
   const usesTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none';
   const wishes: Readonly<Partial<Record<ChatParameter, boolean>>> = {
     temperature: request.temperature != null,
@@ -21,6 +21,22 @@ export function wishesOf(request: ChatRequest): readonly ChatParameter[] {
   };
   return (Object.keys(wishes) as ChatParameter[]).filter((name) => wishes[name]);
 }
+
+type WishFields = Partial<
+  Pick<
+    ChatRequest,
+    | 'tools'
+    | 'tool_choice'
+    | 'parallel_tool_calls'
+    | 'temperature'
+    | 'top_p'
+    | 'stop'
+    | 'seed'
+    | 'frequency_penalty'
+    | 'presence_penalty'
+    | 'response_format'
+  >
+>;
 
 /** Every parameter that a request uses, needs and wishes alike. */
 export function usedParameters(needs: Needs): readonly ChatParameter[] {

@@ -5,7 +5,7 @@ import { type Needs, noNeeds } from './needs.ts';
 import { expandedSchemaBytes } from './schema-size.ts';
 
 /** What templates add around content, in tokens: generous, because a hold must be a true bound. */
-const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
+export const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
 const imageTokensLikely = 1_000;
 
 /** The output ceiling of a chat request; `conflict` where its two aliases differ (interface 2.3). */

@@ -1,4 +1,4 @@
-/** Provider families whose enclaves take end-to-end-encrypted chat. */
+/** Provider families by the evidence that they give (design 6); the enclaves of each take end-to-end-encrypted chat. */
 export const e2eeFamilies = ['near', 'phala', 'venice', 'tinfoil', 'chutes'] as const;
 export type E2eeFamilyName = (typeof e2eeFamilies)[number];
 

@@ -42,6 +42,11 @@ export class FrameMeter {
   /** Plaintext bytes of the frames that have begun so far. */
   plaintextBytes = 0;
 
+  /** Whether everything pushed so far was whole frames. */
+  get isBetweenFrames(): boolean {
+    return this.#left === 0 && this.#headerBytes === 0;
+  }
+
   push(bytes: Uint8Array): void {
     let at = 0;
     while (at < bytes.length) {
@@ -62,3 +67,18 @@ export class FrameMeter {
     }
   }
 }
+
+/** About the JSON around the text of a whole completion. */
+const completionEnvelopeBytes = 512;
+/** About an event of one token, as the common servers write it. */
+const eventBytes = 256;
+const bytesPerToken = 4;
+
+/**
+ * Bytes of text in an answer of which only the length of its JSON or of its event stream is known: an estimate. A stream
+ * counts by its bytes alone, because how a server or the network joins events to frames says nothing of the text.
+ */
+export const framedTextBytes = (plaintextBytes: number, isStream: boolean): number =>
+  isStream
+    ? Math.ceil(plaintextBytes / eventBytes) * bytesPerToken
+    : Math.max(0, plaintextBytes - completionEnvelopeBytes);

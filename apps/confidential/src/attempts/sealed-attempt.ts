@@ -1,0 +1,153 @@
+import type { Adapter, UpstreamHeaders } from '@sotto/providers';
+import type { AttemptOutcome } from '@sotto/router';
+import type { RelayRule } from '@sotto/wire';
+import type { SealedMeter } from '../sealed/sealed-meter.ts';
+import { Attempt, type AttemptLimits } from './attempt.ts';
+import { Outlet, type StreamSink } from './outlet.ts';
+import type { StreamStart } from './stream-attempt.ts';
+
+export interface SealedAttemptOptions {
+  readonly adapter: Adapter;
+  readonly limits: AttemptLimits;
+  readonly rule: RelayRule;
+  readonly meter: SealedMeter;
+  /** Whether a stream was asked for: its first byte is output. A whole answer is one when all of it has come. */
+  readonly stream: boolean;
+  /** Called once: with the first output, or with the failure before any. */
+  readonly onStart: (start: StreamStart) => void;
+}
+
+/** A larger whole answer is not believed. */
+const maxWholeBytes = 64 * 1024 * 1024;
+/** After its terminator a stream has little more to say, and little time for it. */
+const maxTailBytes = 64 * 1024;
+const lingerMs = 1000;
+/** One media type in its plainest form: nothing to hide words in. */
+const plainType = /^[a-z]+\/[a-z0-9.+-]{1,64}(?:; ?charset=[a-z0-9-]{1,16})?$/i;
+
+/** An attempt whose answer is passed on unread, byte for byte, beside a meter. */
+export class SealedAttempt extends Attempt {
+  readonly #options: SealedAttemptOptions;
+  readonly #outlet = new Outlet();
+  #started = false;
+  #bytes = 0;
+  #tail: Buffer[] | undefined;
+  #tailBytes = 0;
+  contentType = '';
+  /** The family's headers of the answer, as name, value, name, value. */
+  relayedHeaders: readonly string[] = [];
+
+  constructor(options: SealedAttemptOptions) {
+    super(options.adapter, options.limits);
+    this.#options = options;
+  }
+
+  /** Lets the answer flow: what was kept back goes out first. Call once, after a successful start. */
+  flowTo(sink: StreamSink): void {
+    this.#outlet.flowTo(sink);
+  }
+
+  /** The end of a complete answer, which leaves after the settlement: a stream's terminator where it could be told. */
+  get tail(): Buffer {
+    return Buffer.concat(this.#tail ?? []);
+  }
+
+  protected override classifyFailure(status: number, body: Buffer): AttemptOutcome {
+    // A key that the enclave has no more is nobody's fault: fresh attestation finds the new one.
+    if (status < 500 && staleKey.test(body.toString('latin1'))) return 'other_client_error';
+    return this.adapter.classifyFailure(status, body);
+  }
+
+  protected override onSuccess({ contentType, isDelimited, relayed = [] }: UpstreamHeaders): void {
+    const { rule, stream } = this.#options;
+    this.contentType = contentType;
+    this.relayedHeaders = relayed;
+    // Where the end shows in nothing else, one without a length or chunks that is cut short would pass for whole.
+    const hasEnd = isDelimited || rule.metering === 'fields';
+    const hasType = plainType.test(contentType) && (rule.metering !== 'fields' || isTypeOf(contentType, stream));
+    // Without it the answer is in clear, whatever it says.
+    const isSealed = !rule.responseHeaders.some((name) => name === 'ehbp-response-nonce') || relayed.length > 0;
+    if (!hasEnd || !hasType || !isSealed) this.giveUp('malformed_answer');
+  }
+
+  protected override onAnswerBytes(bytes: Buffer): void {
+    const { meter, stream } = this.#options;
+    this.#bytes += bytes.length;
+    if (!meter.push(bytes)) {
+      this.giveUp('malformed_answer');
+      return;
+    }
+    if (!stream) {
+      if (this.#bytes === bytes.length) this.awaitMore();
+      else this.heard();
+      this.#outlet.write(bytes);
+      if (this.#bytes > maxWholeBytes) this.giveUp('malformed_answer');
+      return;
+    }
+    this.#pass(bytes);
+    if (this.isOver) return;
+    if (this.#started) {
+      this.heard();
+      return;
+    }
+    this.#started = true;
+    this.awaitMore();
+    this.#options.onStart({ ok: true });
+  }
+
+  protected override onAnswerEnd(): void {
+    if (this.#bytes === 0 || !this.#options.meter.end()) {
+      this.onBroken('malformed_answer');
+      return;
+    }
+    this.#complete();
+  }
+
+  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+    this.finish();
+    if (this.#started) {
+      this.#outlet.end('broke');
+      return;
+    }
+    this.#started = true;
+    this.#options.onStart({ ok: false, outcome, retryAfterS });
+  }
+
+  /** Passes a piece of a stream on, but for the terminator and what follows it. */
+  #pass(bytes: Buffer): void {
+    if (this.#tail !== undefined) {
+      this.#tail.push(bytes);
+      this.#tailBytes += bytes.length;
+      if (this.#tailBytes > maxTailBytes) this.giveUp('malformed_answer');
+      return;
+    }
+    if (!this.#options.meter.isTerminated) {
+      this.#outlet.write(bytes);
+      return;
+    }
+    const at = Math.max(0, bytes.lastIndexOf('data:'));
+    if (at > 0) this.#outlet.write(bytes.subarray(0, at));
+    this.#tail = [bytes.subarray(at)];
+    setTimeout(() => {
+      if (this.isOver) return;
+      this.abort();
+      if (this.#options.meter.end()) this.#outlet.end('complete');
+      else this.#outlet.end('broke');
+    }, lingerMs).unref();
+  }
+
+  #complete(): void {
+    this.finish();
+    if (!this.#started) {
+      this.#started = true;
+      this.#options.onStart({ ok: true });
+    }
+    this.#outlet.end('complete');
+  }
+}
+
+/** How the families' enclaves say that they do not have the key that a request was sealed for. */
+const staleKey = /ehbp:error:key-config|e2ee_model_key_mismatch|e2ee_decryption_failed|Decryption failed/;
+
+const isTypeOf = (contentType: string, stream: boolean): boolean =>
+  contentType.toLowerCase().startsWith(stream ? 'text/event-stream' : 'application/json');

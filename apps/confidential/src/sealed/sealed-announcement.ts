@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { readRequestPolicy } from '@sotto/router';
+import {
+  type E2eeFamilyName,
+  headerNames,
+  parseRequest,
+  type ReasoningSelection,
+  reasoningSelection,
+  type SealedQuestion,
+  ServiceError,
+  sealedQuestionSchema,
+} from '@sotto/wire';
+
+/** What the header `x-router-e2ee` says of a sealed request. */
+export interface SealedAnnouncement {
+  readonly asked: SealedQuestion;
+  readonly family: E2eeFamilyName;
+  readonly stream: boolean;
+  readonly reasoning: ReasoningSelection;
+}
+
+/** Reads the header `x-router-e2ee`. Throws what is wrong with it. */
+export function readAnnouncement(headers: IncomingHttpHeaders): SealedAnnouncement {
+  const asked = parseRequest(sealedQuestionSchema, readJson(headers[headerNames.e2ee]));
+  const { family, stream } = asked;
+  const reasoning = reasoningSelection(asked);
+  if (reasoning === 'conflict') {
+    throw invalid(
+      '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
+      'reasoning_effort',
+    );
+  }
+  if (reasoning.enabled === false) {
+    // How thinking is switched off differs by provider, and nobody but the client can say it in a sealed body.
+    throw invalid('Encrypted requests switch thinking off by `reasoning_effort: "none"`.', 'reasoning.enabled');
+  }
+  assertPinned(asked);
+  if (family === 'chutes' && headers['x-e2e-stream'] !== String(stream)) {
+    throw invalid('The header `x-e2e-stream` differs from `stream` in the header `x-router-e2ee`.', 'stream');
+  }
+  return { asked, family, stream, reasoning };
+}
+
+function readJson(header: string | string[] | undefined): object {
+  const error = invalid('The header `x-router-e2ee` must be a JSON object: `family`, `model`, `provider`, `stream`.');
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(String(header));
+  } catch {
+    throw error;
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw error;
+  return parsed;
+}
+
+/** The body is encrypted to one provider, so the policy must name it: another could be chosen that cannot read it. */
+function assertPinned({ provider }: SealedQuestion): void {
+  const policy = readRequestPolicy(provider);
+  if (!policy.ok) throw new ServiceError(policy.refusal.type, policy.refusal);
+  if (policy.value.only?.length !== 1) {
+    throw invalid(
+      '`provider` must name the one provider that the body is sealed for: `{"only": ["acme"]}`.',
+      'provider',
+    );
+  }
+}
+
+const invalid = (message: string, param?: string): ServiceError =>
+  new ServiceError('invalid_request', { message, param });

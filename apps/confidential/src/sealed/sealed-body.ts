@@ -1,0 +1,91 @@
+import { readJsonBody } from '@sotto/http';
+import { requestedOutputTokens } from '@sotto/router';
+import {
+  FrameMeter,
+  parseRequest,
+  type ReasoningSelection,
+  type RelayRule,
+  type RelayVariant,
+  type SealedChat,
+  ServiceError,
+  sealedChatSchema,
+  sealedContentBytes,
+} from '@sotto/wire';
+
+/** What a relay can tell of a sealed body. */
+export interface SealedBody {
+  /** The body around contents that were sealed one by one; undefined where all of it is sealed. */
+  readonly chat?: SealedChat;
+  readonly plaintextBytes: number;
+  readonly maxOutputTokens?: number | undefined;
+}
+
+/** What the headers say of the body. */
+interface Announced {
+  readonly stream: boolean;
+  readonly reasoning: ReasoningSelection;
+  readonly rule: RelayRule;
+  readonly variant: RelayVariant;
+}
+
+/**
+ * Reads of a sealed body what its family leaves in clear, and compares it with what was announced. Throws what is wrong
+ * with it: whatever might be content in clear is refused.
+ */
+export function readSealedBody(body: Buffer, announced: Announced): SealedBody {
+  if (body.length === 0) throw invalid('The body is empty; send the sealed request.');
+  const { rule, variant } = announced;
+  if (variant.fieldOverheadBytes !== undefined) return readFields(body, variant.fieldOverheadBytes, announced);
+  return { plaintextBytes: rule.metering === 'frames' ? framedBytes(body) : 0 };
+}
+
+function readFields(body: Buffer, overheadBytes: number, { stream, reasoning }: Announced): SealedBody {
+  const parsed = readJsonBody(body);
+  const chat = parseRequest(sealedChatSchema(overheadBytes), parsed);
+  assertSaidOnce(body, parsed);
+  if (chat.stream !== stream) throw invalid('`stream` differs from what the header `x-router-e2ee` says.', 'stream');
+  if (chat.reasoning_effort !== reasoning.effort) {
+    throw new ServiceError('ticket_reasoning_mismatch', {
+      message: '`reasoning_effort` differs from what the header `x-router-e2ee` says, which the ticket binds.',
+      param: 'reasoning_effort',
+    });
+  }
+  const ceiling = requestedOutputTokens(chat);
+  if (ceiling === 'conflict') {
+    throw invalid(
+      '`max_tokens` and `max_completion_tokens` are the same setting and differ. Send one of them.',
+      'max_tokens',
+    );
+  }
+  if (ceiling === undefined) {
+    throw invalid(
+      '`max_tokens` is required here: nobody but its client can put an output ceiling into a sealed body.',
+      'max_tokens',
+    );
+  }
+  return { chat, plaintextBytes: sealedContentBytes(chat, overheadBytes), maxOutputTokens: ceiling };
+}
+
+/**
+ * The bytes go on as they came. A name that is said twice is one thing to this parser and may be another to the
+ * provider's: what was checked must be all there is. Each name and each text has two quotation marks.
+ */
+function assertSaidOnce(body: Buffer, parsed: object): void {
+  const quotes = (text: string): number => text.split('"').length;
+  if (quotes(body.toString('latin1')) !== quotes(JSON.stringify(parsed))) {
+    throw invalid('A name occurs twice in the body, or holds an escape: write each once and plainly.');
+  }
+}
+
+/** Plaintext bytes of a body in frames; throws where the frames do not fill it. */
+function framedBytes(body: Buffer): number {
+  const meter = new FrameMeter();
+  meter.push(body);
+  if (!meter.isBetweenFrames || meter.plaintextBytes === 0) {
+    throw invalid('The body must be whole frames: a length of four bytes, then as much ciphertext.');
+  }
+  return meter.plaintextBytes;
+}
+
+const invalid = (message: string, param?: string): ServiceError =>
+  new ServiceError('invalid_request', { message, param });

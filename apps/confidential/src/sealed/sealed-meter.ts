@@ -1,0 +1,147 @@
+import {
+  FrameMeter,
+  framedTextBytes,
+  type RelayRule,
+  type RelayVariant,
+  SseEventTooLargeError,
+  SseParser,
+  sealedAnswerBytes,
+} from '@sotto/wire';
+
+/** What a relay learns of a sealed answer that passes it. It keeps nothing of it. */
+export interface SealedMeter {
+  /** Takes bytes as they come; false where they are no answer of this kind. Never throws. */
+  push(bytes: Buffer): boolean;
+  /** The body has ended; whether it was whole, as far as that shows. */
+  end(): boolean;
+  /** An estimate of the text so far, in UTF-8 bytes. */
+  readonly producedBytes: number;
+  /** The provider has said, in clear, that nothing more follows. */
+  readonly isTerminated: boolean;
+}
+
+/** Opens the meter for one answer. */
+export function openSealedMeter(rule: RelayRule, { fieldOverheadBytes }: RelayVariant, stream: boolean): SealedMeter {
+  if (fieldOverheadBytes !== undefined) {
+    return stream ? new FieldStreamMeter(fieldOverheadBytes) : new FieldJsonMeter(fieldOverheadBytes);
+  }
+  return rule.metering === 'frames' ? new FrameAnswerMeter(stream) : new OpaqueMeter();
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseObject(text: string): Fields | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Fields) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Events whose fields are sealed one by one: their framing, ends and errors are in clear. */
+class FieldStreamMeter implements SealedMeter {
+  readonly #overheadBytes: number;
+  readonly #parser: SseParser;
+  #hasFailed = false;
+  #hasFinished = false;
+  producedBytes = 0;
+  isTerminated = false;
+
+  constructor(overheadBytes: number) {
+    this.#overheadBytes = overheadBytes;
+    this.#parser = new SseParser({ onEvent: (data) => this.#take(data) });
+  }
+
+  push(bytes: Buffer): boolean {
+    try {
+      this.#parser.push(bytes.toString('latin1'));
+      return true;
+    } catch (error) {
+      if (error instanceof SseEventTooLargeError) return false;
+      throw error;
+    }
+  }
+
+  end(): boolean {
+    this.#parser.end();
+    return !this.#hasFailed && (this.isTerminated || this.#hasFinished);
+  }
+
+  #take(data: string): void {
+    if (data === '[DONE]') {
+      this.isTerminated = true;
+      return;
+    }
+    const event = parseObject(data);
+    if (event === undefined) return;
+    if (event.error != null) this.#hasFailed = true;
+    const { choices } = event;
+    if (Array.isArray(choices) && choices.some((choice: Fields | null) => choice?.finish_reason != null)) {
+      this.#hasFinished = true;
+    }
+    this.producedBytes += sealedAnswerBytes(event, this.#overheadBytes);
+  }
+}
+
+/** One completion whose fields are sealed one by one. */
+class FieldJsonMeter implements SealedMeter {
+  readonly #overheadBytes: number;
+  readonly #pieces: Buffer[] = [];
+  readonly isTerminated = false;
+  producedBytes = 0;
+
+  constructor(overheadBytes: number) {
+    this.#overheadBytes = overheadBytes;
+  }
+
+  push(bytes: Buffer): boolean {
+    this.#pieces.push(bytes);
+    return true;
+  }
+
+  end(): boolean {
+    const answer = parseObject(Buffer.concat(this.#pieces.splice(0)).toString('latin1'));
+    if (!Array.isArray(answer?.choices) || answer.choices.length === 0) return false;
+    this.producedBytes = sealedAnswerBytes(answer, this.#overheadBytes);
+    return true;
+  }
+}
+
+/** Frames around JSON or events: their lengths are all there is to see. */
+class FrameAnswerMeter implements SealedMeter {
+  readonly #frames = new FrameMeter();
+  readonly #stream: boolean;
+  readonly isTerminated = false;
+
+  constructor(stream: boolean) {
+    this.#stream = stream;
+  }
+
+  get producedBytes(): number {
+    return framedTextBytes(this.#frames.plaintextBytes, this.#stream);
+  }
+
+  push(bytes: Buffer): boolean {
+    this.#frames.push(bytes);
+    return true;
+  }
+
+  end(): boolean {
+    return this.#frames.isBetweenFrames;
+  }
+}
+
+/** Bytes of which nothing is known. */
+class OpaqueMeter implements SealedMeter {
+  readonly producedBytes = 0;
+  readonly isTerminated = false;
+
+  push(): boolean {
+    return true;
+  }
+
+  end(): boolean {
+    return true;
+  }
+}

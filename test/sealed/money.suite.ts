@@ -1,0 +1,155 @@
+import type { StandInKind } from '@sotto/client/testing';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TestAccount } from '../kit/service.ts';
+import { ask, chargeOf, open, opened, prepare } from './ask.ts';
+import type { SealedStage } from './suite.ts';
+import { answerOf, contextLength, dearerPrice, outputLimit, price } from './world.ts';
+
+const usage = (prompt: number, completion: number, at: { input: number; output: number } = price): bigint =>
+  BigInt(prompt * at.input + completion * at.output) * 1000n;
+
+const flat = usage(contextLength, outputLimit);
+/** As the broker estimates a prompt: three bytes a token and eight tokens a message. */
+const promptTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3) + 8;
+
+const fieldKinds: StandInKind[] = ['near-ed25519', 'near-secp256k1', 'phala-aci-x25519', 'venice'];
+
+export function moneySuite(stage: SealedStage): void {
+  describe('what a sealed chat costs', () => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await stage.service.createAccount({ usd: 100 });
+    });
+    beforeEach(() => {
+      for (const provider of stage.world.providers) provider.reset();
+    });
+
+    const question = 'Was kostet die Welt, und was kostet sie mich?';
+    const messages = [{ role: 'user', content: question }];
+    /** The stand-ins think before they speak. */
+    const said = (text: string): number => Math.ceil((Buffer.byteLength(text) + 'Thinking.'.length) / 4);
+
+    it.each(fieldKinds)(
+      'interface 4.2: follows from the lengths of the fields (%s), streamed or whole',
+      async (kind) => {
+        const provider = stage.world.provider(kind);
+        for (const stream of [false, true]) {
+          let text = '';
+          const charge = await chargeOf(stage.service, account, async () => {
+            const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
+            text = await opened(prepared, answer);
+          });
+          expect(text).toBe(`You said: ${question}`);
+          expect(charge).toBe(usage(promptTokens(question), said(text)));
+        }
+      },
+    );
+
+    it('follows from the length of the frames, at the dearest price of the address (tinfoil)', async () => {
+      const provider = stage.world.provider('tinfoil');
+      for (const stream of [false, true]) {
+        let sent = 0;
+        let received = 0;
+        const charge = await chargeOf(stage.service, account, async () => {
+          const { prepared, answer } = await ask(stage.service, account, provider, { stream, messages });
+          sent = plaintextOf(prepared.body);
+          received = plaintextOf(answer.body);
+        });
+        const completion = stream ? Math.ceil(received / 256) : Math.ceil(Math.max(0, received - 512) / 4);
+        expect(charge).toBe(usage(Math.ceil(sent / 3), completion, dearerPrice));
+      }
+    });
+
+    it('interface 4.2: is the full window and the full ceiling where the body is packed (chutes)', async () => {
+      const provider = stage.world.provider('chutes');
+      for (const stream of [false, true]) {
+        expect(
+          await chargeOf(stage.service, account, () => ask(stage.service, account, provider, { stream, messages })),
+        ).toBe(flat);
+      }
+    });
+
+    it('is set aside in full before: a balance below the flat amount does not do', async () => {
+      const poor = await stage.service.createAccount({ usd: Number(flat - 1n) / 1e9 });
+      const chutes = stage.world.provider('chutes');
+      const { answer } = await ask(stage.service, poor, chutes, { messages });
+      expect(answer.status).toBe(402);
+      expect(chutes.seen).toEqual([]);
+      const { answer: cheap } = await ask(stage.service, poor, stage.world.provider('near-ed25519'), { messages });
+      expect(cheap.status).toBe(200);
+    });
+
+    it('is bounded by the ceiling: text with long tokens is not more tokens', async () => {
+      const provider = stage.world.provider('near-ed25519');
+      const long = [{ role: 'user', content: 'x'.repeat(900) }];
+      for (const stream of [false, true]) {
+        const charge = await chargeOf(stage.service, account, () =>
+          ask(stage.service, account, provider, { stream, messages: long, maxTokens: 100 }),
+        );
+        expect(charge).toBe(usage(308, 100));
+      }
+      expect(stage.service.logs()).not.toContain('cost above its hold');
+    });
+
+    it.each([
+      ['near-ed25519', (bytes: number) => usage(promptTokens(question), Math.ceil(bytes / 4))],
+      ['chutes', () => flat],
+    ] as const)('is what was produced until a client leaves (%s)', async (kind, expected) => {
+      const provider = stage.world.provider(kind);
+      provider.answer(async (request, response) => {
+        const { status, headers, pieces } = await answerOf(provider.enclave, request);
+        response.writeHead(status, headers);
+        // A ping, the role, "Think" and "ing."; of the packed family its init, a ping and two lines.
+        response.write(Buffer.concat(pieces.slice(0, 4)));
+      });
+      const charge = await chargeOf(stage.service, account, async () => {
+        const underWay = open(
+          stage.service,
+          await prepare(stage.service, account, provider, { stream: true, messages }),
+        );
+        await underWay.started;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        underWay.leave();
+        await underWay.answer;
+      });
+      expect(charge).toBe(expected('Thinking.'.length));
+    });
+
+    it('is settled before the terminator leaves, though a slow one waits for nobody', async () => {
+      const provider = stage.world.provider('venice');
+      const { answer } = await ask(stage.service, account, provider, { stream: true, messages });
+      expect(answer.ended).toBe('answered');
+      expect(answer.body.toString()).toMatch(/data: \[DONE\]\n\n$/);
+    });
+
+    it('is marked as an estimate in the usage', async () => {
+      const own = await stage.service.createAccount({ usd: 1 });
+      await ask(stage.service, own, stage.world.provider('near-ed25519'), { messages });
+      await stage.service.settled(own);
+      const answer = await fetch(`${stage.service.controlUrl}/usage`, {
+        headers: { authorization: `Bearer ${own.managementKey}` },
+      });
+      expect(await answer.json()).toMatchObject({
+        data: [
+          {
+            operation: 'chat',
+            model: 'sealed/near-ed25519',
+            provider: 'near-ed25519',
+            privacy_class: 'e2ee',
+            prompt_tokens: promptTokens(question),
+            status: 'completed',
+            estimated: true,
+            attempts: 1,
+          },
+        ],
+      });
+    });
+  });
+}
+
+/** Plaintext bytes in the frames of a body. */
+function plaintextOf(body: Buffer): number {
+  let bytes = 0;
+  for (let at = 0; at < body.length; at += 4 + body.readUInt32BE(at)) bytes += Math.max(0, body.readUInt32BE(at) - 16);
+  return bytes;
+}

@@ -1,0 +1,86 @@
+import { type StandInKind, standInKinds } from '@sotto/client/testing';
+import { relayRules } from '@sotto/wire';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TestAccount } from '../kit/service.ts';
+import { ask, opened } from './ask.ts';
+import type { SealedStage } from './suite.ts';
+import { providerKey } from './world.ts';
+
+const ways: [StandInKind, boolean][] = standInKinds.flatMap((kind) =>
+  [false, true].map((stream): [StandInKind, boolean] => [kind, stream]),
+);
+
+/** What goes through, and how. */
+export function relayingSuite(stage: SealedStage): void {
+  describe('sealed chat', () => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await stage.service.createAccount({ usd: 100 });
+    });
+    beforeEach(() => {
+      for (const provider of stage.world.providers) provider.reset();
+    });
+
+    it.each(ways)('interface 4.2: speaks over several turns through %s, streamed: %s', async (kind, stream) => {
+      const { service, world } = stage;
+      const provider = world.provider(kind);
+      const first = { role: 'user', content: 'Tell me of Grüße and 雪.' };
+      const one = await ask(service, account, provider, { stream, messages: [first] });
+      expect(one.answer.status, one.answer.body.toString()).toBe(200);
+      const said = await opened(one.prepared, one.answer);
+      expect(said).toBe(`You said: ${first.content}`);
+      const messages = [first, { role: 'assistant', content: said }, { role: 'user', content: 'And then?' }];
+      const two = await ask(service, account, provider, { stream, messages });
+      expect(await opened(two.prepared, two.answer)).toContain('And then?');
+    });
+
+    it.each(ways)('passes the bytes of %s on as they are in both directions, streamed: %s', async (kind, stream) => {
+      const provider = stage.world.provider(kind);
+      const { prepared, answer } = await ask(stage.service, account, provider, { stream });
+      const [seen, ...more] = provider.seen;
+      expect(more).toEqual([]);
+      expect(seen?.body.equals(prepared.body)).toBe(true);
+      expect(answer.body.equals(Buffer.concat(seen?.answer?.pieces ?? []))).toBe(true);
+    });
+
+    it.each(ways)('tells %s nothing of the client but what its scheme needs, streamed: %s', async (kind, stream) => {
+      const provider = stage.world.provider(kind);
+      const { prepared } = await ask(stage.service, account, provider, { stream });
+      const [seen] = provider.seen;
+      const rule = relayRules[provider.family];
+      expect(seen?.path).toBe(`/v1${rule.path}`);
+      const { host: _, accept: __, ...headers } = seen?.headers ?? {};
+      expect(headers).toEqual({
+        ...prepared.sealed.headers,
+        authorization: `Bearer ${providerKey}`,
+        'content-type': rule.contentType,
+        'content-length': String(prepared.body.length),
+        'accept-encoding': 'identity',
+        connection: 'keep-alive',
+      });
+    });
+
+    it.each(ways)(
+      'interface 4.7: answers of %s carry the headers of every answer, streamed: %s',
+      async (kind, stream) => {
+        const provider = stage.world.provider(kind);
+        const { answer } = await ask(stage.service, account, provider, { stream });
+        expect(answer.headers).toMatchObject({
+          'x-router-provider': kind,
+          'x-router-selected-model': `${kind}/sealed/${kind}`,
+          'x-router-privacy-class': 'e2ee',
+          'x-router-provider-attempts': '1',
+          'x-router-provider-fallback': 'false',
+          'x-router-routing': 'exact',
+          'x-ratelimit-remaining-requests': expect.any(String),
+          'cache-control': 'no-store',
+        });
+        expect(answer.headers).not.toHaveProperty('x-own-header');
+        const own = provider.seen[0]?.answer?.headers ?? {};
+        for (const name of ['content-type', ...relayRules[provider.family].responseHeaders]) {
+          expect(answer.headers[name]).toBe(own[name]);
+        }
+      },
+    );
+  });
+}

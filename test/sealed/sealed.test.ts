@@ -1,0 +1,32 @@
+import { describeInBothPlanes } from '../kit/both-planes.ts';
+import { failuresSuite } from './failures.suite.ts';
+import { moneySuite } from './money.suite.ts';
+import { refusalsSuite } from './refusals.suite.ts';
+import { relayingSuite } from './relaying.suite.ts';
+import type { SealedStage } from './suite.ts';
+import { type SealedWorld, startSealedWorld } from './world.ts';
+
+let world: SealedWorld | undefined;
+
+await describeInBothPlanes(
+  'end-to-end-encrypted chat',
+  async () => {
+    world = await startSealedWorld();
+    return world;
+  },
+  (planes) => {
+    const stage: SealedStage = {
+      get service() {
+        return planes.service;
+      },
+      get world() {
+        if (world === undefined) throw new Error('the enclaves run within tests and hooks only');
+        return world;
+      },
+    };
+    relayingSuite(stage);
+    refusalsSuite(stage);
+    failuresSuite(stage);
+    moneySuite(stage);
+  },
+);
