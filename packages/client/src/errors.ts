@@ -3,7 +3,20 @@
  * the content, of keys or of what another party wrote.
  */
 export const clientErrors = {
-  attestation_untrusted: 'The key was not vouched for by a verification of the enclave that holds it.',
+  attestation_unavailable: 'There is no evidence to verify. Nothing of the content was sent.',
+  attestation_untrusted: 'What would receive the content is not verified as required. Nothing of it was sent.',
+  nonce_mismatch:
+    'The evidence was not made for our nonce, origin and key set: it is old, or of another place. Nothing of the content was sent.',
+  connection_not_verified: 'The connection is not to a TLS key that was verified. Nothing of the content was sent.',
+  origin_invalid: 'An origin must be of the form https://host:port; plain http is for this machine only.',
+  confidential_unreachable: 'The confidential origin cannot be reached. Nothing of the content was sent.',
+  control_unreachable: 'The control origin cannot be reached. Nothing was sent to the confidential origin.',
+  inference_ticket_failed: 'The control origin gave no usable ticket. Nothing of the content was sent.',
+  attestation_ticket_failed: 'The control origin gave no usable ticket for the verification of the provider.',
+  answer_lost:
+    'The connection ended after the request was sent and before its answer began. It may have been served and charged: it is not repeated.',
+  retry_refused:
+    'An earlier try of this request was given up after it was sent. It may have been served and charged: it is not repeated.',
   e2ee_key_invalid: 'The encryption key of the enclave is not a key of its kind.',
   e2ee_key_used: 'This key material serves one request only. Verify the enclave again for the next one.',
   e2ee_key_expired: 'This key material has expired. Verify the enclave again.',
@@ -28,8 +41,17 @@ export class ClientError extends Error {
   /** The request field at fault, as a dotted path; only where `code` speaks of the request. */
   readonly param: string | undefined;
 
-  constructor(code: ClientErrorCode, param?: string) {
-    super(clientErrors[code]);
+  /** `detail` is a sentence of our own that says more; never what another party wrote. */
+  constructor(
+    code: ClientErrorCode,
+    param?: string,
+    more: { readonly detail?: string; readonly cause?: unknown } = {},
+  ) {
+    const { detail, cause } = more;
+    super(
+      detail === undefined ? clientErrors[code] : `${clientErrors[code]} ${detail}`,
+      cause === undefined ? {} : { cause },
+    );
     this.name = 'ClientError';
     this.code = code;
     this.param = param;

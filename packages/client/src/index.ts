@@ -1,4 +1,38 @@
+import { type NodePlatformOptions, nodePlatform } from './platform/node-platform.ts';
+import { type DevelopmentOptions, makePrivateFetch, type PrivateFetchOptions } from './private/create-private-fetch.ts';
+import type { PrivateFetch } from './private/private-fetch.ts';
+
+import { type VerificationReport, type VerifyOptions, verifyWith } from './report/verify.ts';
+
 export { type AttestedKey, type EnclaveKey, readPublicKey } from './e2ee/enclave-key.ts';
 export { type SealOptions, sealChat } from './e2ee/seal-chat.ts';
 export type { SealedRequest } from './e2ee/sealed-request.ts';
 export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
+export type { OriginVerification } from './gateway/verify-origin.ts';
+export { type ClientPins, shippedPins } from './pins/client-pins.ts';
+export type { AcceptableVerdict, PrivateFetchOptions } from './private/create-private-fetch.ts';
+export type { PrivateFetch } from './private/private-fetch.ts';
+export type { VerificationReport, VerifyOptions } from './report/verify.ts';
+
+/** What only Node can offer. */
+export type NodeOptions = Partial<NodePlatformOptions>;
+
+/**
+ * Makes a `fetch` for any OpenAI SDK (`baseURL`: the confidential origin with `/v1`; the SDK's own key is never sent) that
+ * speaks the private flow: tickets from the control origin by `apiKey`, content to the confidential origin alone, and
+ * there only over connections whose TLS key an accepted attestation names. Throws `origin_invalid`.
+ */
+export function createPrivateFetch({
+  selfSigned = false,
+  ...options
+}: PrivateFetchOptions & DevelopmentOptions & NodeOptions): PrivateFetch {
+  return makePrivateFetch(nodePlatform({ selfSigned }), options);
+}
+
+/** Verifies a confidential origin (with or without `/v1`) and reports every check. Throws `origin_invalid` alone. */
+export function verify(
+  origin: string,
+  { selfSigned = false, ...options }: VerifyOptions & NodeOptions = {},
+): Promise<VerificationReport> {
+  return verifyWith(nodePlatform({ selfSigned }), origin, options);
+}

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Privacy classes, weakest to strongest (interface 1). */
 export const privacyClasses = ['anonymous', 'private', 'tee', 'e2ee'] as const;

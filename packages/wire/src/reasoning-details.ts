@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const shared = {
   /** Whose signature or encryption it is: only a provider that knows the format takes it back. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const instant = z.iso.datetime();
 const usd = z.number();

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type UsageAnswer, usageAnswerSchema } from './usage.ts';
 
 /** Body of an answer of `POST /embeddings`: vectors as numbers, or base64 of little-endian 32-bit floats. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Body of an answer of `POST /images/generations` (interface 2.5). */
 export const imagesAnswerSchema = z.strictObject({

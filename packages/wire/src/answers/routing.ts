@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { privacyClassSchema } from '../privacy.ts';
 import { pricingAnswerSchema } from './control.ts';
 

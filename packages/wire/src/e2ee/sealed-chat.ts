@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { maxMessages } from '../requests/messages.ts';
 
 /** Ciphertext as the field schemes write it: lower-case hexadecimal pairs. */

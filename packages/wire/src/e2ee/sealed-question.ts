@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { modelIdSchema } from '../requests/chat-request.ts';
 import { providerPolicySchema } from '../requests/provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from '../requests/reasoning.ts';

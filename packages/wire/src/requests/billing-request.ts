@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { railNameSchema } from '../answers/billing.ts';
 import { storableText } from './storable-text.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { jsonObjectSchema } from './json-depth.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
 import { providerPolicySchema } from './provider-policy.ts';

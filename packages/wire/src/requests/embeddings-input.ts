@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The most inputs one embeddings request may hold. */
 export const maxEmbeddingInputs = 2048;

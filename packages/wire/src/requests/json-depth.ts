@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The deepest nesting a free-form JSON value of a request may have: what we parse we must be able to write again. */
 export const maxJsonDepth = 64;

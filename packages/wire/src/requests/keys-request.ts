@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { storableText } from './storable-text.ts';
 
 const keyName = storableText.trim().min(1).max(100);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { reasoningDetailSchema } from '../reasoning-details.ts';
 
 /** The most messages one chat request may hold. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A challenger's nonce: exactly 64 hex digits in either case; statements use them in lower case (interface 4.2). */
 export const nonceSchema = z

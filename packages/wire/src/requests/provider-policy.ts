@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { privacyClassSchema } from '../privacy.ts';
 
 /** `acme`, or `acme/eu` for a variant or region of it (design 6). */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A reasoning effort as models name them (`low`, `medium`, `high`, `minimal`, ...): levels are per model. */
 export const reasoningEffortSchema = z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { modelIdSchema, modelsSchema } from './chat-request.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Text that PostgreSQL can keep and compare: it refuses NUL, in a column and in a parameter. */
 export const storableText = z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { storableText } from './storable-text.ts';
 
 /** A day such as `2026-11-21`, which is its midnight UTC, or an ISO 8601 instant with `Z` or an offset. */

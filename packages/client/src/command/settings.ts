@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
+import { ClientError } from '../errors.ts';
+import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
+import { readPins } from '../pins/read-pins.ts';
+import type { AcceptableVerdict } from '../private/create-private-fetch.ts';
+import { type Terminal, UsageError } from './terminal.ts';
+
+/** Options of every command that reaches the service privately, as `parseArgs` takes them. */
+export const serviceOptions = {
+  'base-url': { type: 'string' },
+  'control-url': { type: 'string' },
+  'key-file': { type: 'string' },
+  pins: { type: 'string' },
+  require: { type: 'string' },
+  'self-signed': { type: 'boolean' },
+  'allow-simulated': { type: 'boolean' },
+} as const;
+
+export const serviceHelp = `  --base-url URL       the confidential origin: where content goes
+  --control-url URL    the control origin: where the key goes
+  --key-file FILE      a file with the inference key; else it is taken from SOTTO_API_KEY
+  --pins FILE          measurements to accept, instead of those that this build ships with
+  --require VERDICT    the weakest verdict that content is sent on (default: hardware_verified)
+  --self-signed        let the broker's TLS key rest on its attestation alone, whoever signed its certificate
+  --allow-simulated    for development: accept simulated evidence of a service on this machine`;
+
+/** The inference key. Never an argument: those are in every process list. */
+export function readKey(terminal: Terminal, keyFile: string | undefined): string {
+  const key = (keyFile === undefined ? terminal.environment.SOTTO_API_KEY : readText('--key-file', keyFile))?.trim();
+  if (key === undefined || key === '') {
+    throw new UsageError('No inference key: set SOTTO_API_KEY, or name a file that holds it with --key-file.');
+  }
+  if (!/^[\x21-\x7e]{1,512}$/.test(key))
+    throw new UsageError('The inference key is malformed: it is one line of printable ASCII.');
+  return key;
+}
+
+export function readPinsFile(file: string | undefined): ClientPins {
+  if (file === undefined) return shippedPins;
+  const pins = readPins(readText('--pins', file));
+  if (typeof pins === 'string') throw new UsageError(`--pins ${file}: ${pins}.`);
+  return pins;
+}
+
+const acceptable = verdicts.filter((verdict): verdict is AcceptableVerdict => meetsVerdict(verdict, 'policy_matched'));
+
+export function readVerdict(option: string, text: string | undefined, fallback: AcceptableVerdict): AcceptableVerdict {
+  if (text === undefined) return fallback;
+  const verdict = acceptable.find((each: Verdict) => each === text);
+  if (verdict === undefined) throw new UsageError(`${option} must be one of ${acceptable.join(', ')}; got "${text}".`);
+  return verdict;
+}
+
+export function required(option: string, value: string | undefined): string {
+  if (value === undefined || value === '') throw new UsageError(`${option} is missing.`);
+  return value;
+}
+
+/** What `readOrigin` objects to, in the words of the command line. */
+export function asUsage<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ClientError && error.code === 'origin_invalid') throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function readText(option: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read';
+    throw new UsageError(`${option} ${file}: ${code}.`);
+  }
+}

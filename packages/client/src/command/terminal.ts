@@ -1,0 +1,22 @@
+import type { Readable } from 'node:stream';
+
+/** The process that a command runs in, as far as commands need it. */
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly input: Readable & { readonly isTTY?: boolean };
+  /** What was asked for: reports, answers. */
+  out(text: string): void;
+  /** What is said beside it: progress, errors. */
+  note(text: string): void;
+  /** Calls back at each request to stop (Ctrl-C, SIGTERM); returns how to stop listening. */
+  onInterrupt(listener: () => void): () => void;
+}
+
+/**
+ * What a command ends with. 0: as asked. 1: looked, and it is not as demanded. 2: the call itself is wrong.
+ * 3: could not look: nothing answered, or no evidence was to be had.
+ */
+export type ExitCode = 0 | 1 | 2 | 3;
+
+/** A call that is wrong: its message goes to the user, with exit code 2. */
+export class UsageError extends Error {}

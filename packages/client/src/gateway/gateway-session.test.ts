@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { ClientError } from '../errors.ts';
+import { shippedPins } from '../pins/client-pins.ts';
+import { GatewaySession, type GatewaySessionOptions } from './gateway-session.ts';
+import type { ContentRequest, EvidenceReading, Platform } from './platform.ts';
+import { type SimulatedGateway, simulatedEvidence } from './testing/simulated-evidence.ts';
+
+const origin = 'http://127.0.0.1:4001';
+const request: ContentRequest = {
+  path: '/v1/chat/completions',
+  method: 'POST',
+  headers: {},
+  body: 'content',
+  signal: undefined,
+};
+
+/** A gateway whose evidence and connections a test decides. */
+function standIn(options: Partial<GatewaySessionOptions> = {}) {
+  let now = Date.now();
+  let gateway: SimulatedGateway = { origin };
+  let read = (nonce: string): Promise<EvidenceReading> =>
+    simulatedEvidence(nonce, gateway).then((document) => ({ document }));
+  const refusals: Error[] = [];
+  const sent: string[] = [];
+  const nonces: string[] = [];
+  let closed = 0;
+  const platform: Platform = {
+    seesTlsKeys: true,
+    readEvidence(_, nonce) {
+      nonces.push(nonce);
+      return read(nonce);
+    },
+    openChannel: () => ({
+      async send({ body }) {
+        const refusal = refusals.shift();
+        if (refusal !== undefined) throw refusal;
+        sent.push(String(body));
+        return new Response('answer');
+      },
+      close: () => {
+        closed += 1;
+      },
+    }),
+  };
+  const session = new GatewaySession({
+    platform,
+    origin,
+    pins: shippedPins,
+    minimumVerdict: 'hardware_verified',
+    allowSimulated: true,
+    now: () => now,
+    maxAgeMs: 60_000,
+    onVerified: () => undefined,
+    ...options,
+  });
+  return {
+    session,
+    sent,
+    nonces,
+    refusals,
+    get closed() {
+      return closed;
+    },
+    pass: (ms: number) => {
+      now += ms;
+    },
+    is: (next: Partial<SimulatedGateway>) => {
+      gateway = { ...gateway, ...next };
+    },
+    answer: (next: typeof read) => {
+      read = next;
+    },
+  };
+}
+
+describe('the way to a confidential origin', () => {
+  it('verifies once, with a fresh nonce, before the first content, for all who ask at once', async () => {
+    const at = standIn();
+    await Promise.all([at.session.send(request), at.session.send(request), at.session.verified()]);
+    await at.session.send(request);
+    expect(at.nonces).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(at.sent).toHaveLength(3);
+  });
+
+  it('verifies again when the verification has aged, with another nonce, and leaves the old connections', async () => {
+    const at = standIn();
+    await at.session.send(request);
+    at.pass(59_000);
+    await at.session.send(request);
+    expect(at.nonces).toHaveLength(1);
+    at.pass(2000);
+    await at.session.send(request);
+    expect(new Set(at.nonces).size).toBe(2);
+    expect(at.closed).toBe(1);
+  });
+
+  it('verifies again when the key set has ended', async () => {
+    const at = standIn({ maxAgeMs: 3_600_000 });
+    at.is({ notAfter: Math.floor(Date.now() / 1000) + 60 });
+    await at.session.send(request);
+    at.pass(61_000);
+    await at.session.send(request);
+    expect(at.nonces).toHaveLength(2);
+  });
+
+  it.each<[string, Partial<SimulatedGateway>, string]>([
+    ['for another origin', { statedOrigin: 'http://127.0.0.1:4002' }, 'nonce_mismatch'],
+    ['of a key set that has ended', { notAfter: Math.floor(Date.now() / 1000) - 3600 }, 'attestation_untrusted'],
+    [
+      'of a key set that never ends',
+      { notAfter: Math.floor(Date.now() / 1000) + 365 * 86_400 },
+      'attestation_untrusted',
+    ],
+  ])('sends nothing on evidence %s', async (_, gateway, code) => {
+    const at = standIn();
+    at.is(gateway);
+    await expect(at.session.send(request)).rejects.toMatchObject({ code });
+    expect(at.sent).toEqual([]);
+  });
+
+  it('sends nothing on evidence for an old nonce', async () => {
+    const at = standIn();
+    at.answer(async () => ({ document: await simulatedEvidence('0'.repeat(64), { origin }) }));
+    await expect(at.session.send(request)).rejects.toMatchObject({ code: 'nonce_mismatch' });
+    expect(at.sent).toEqual([]);
+  });
+
+  it('sends nothing where there is no evidence, and says why', async () => {
+    const at = standIn();
+    at.answer(async () => ({ document: undefined, absence: 'The service offers no attestation.' }));
+    await expect(at.session.send(request)).rejects.toMatchObject({
+      code: 'attestation_unavailable',
+      message: expect.stringContaining('offers no attestation'),
+    });
+    at.answer(() => Promise.reject(new Error('secret words of a socket')));
+    const failure = await at.session.send(request).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'attestation_unavailable', message: expect.not.stringContaining('secret') });
+    expect(at.sent).toEqual([]);
+  });
+
+  it('sends nothing on simulated evidence unless that was allowed, nor then to another machine', async () => {
+    const strict = standIn({ allowSimulated: false });
+    await expect(strict.session.send(request)).rejects.toMatchObject({
+      code: 'attestation_untrusted',
+      message: expect.stringMatching(/simulated\.hardware.*ships no measurements/s),
+    });
+    const remote = 'https://api.example.com';
+    const far = standIn({ origin: remote });
+    far.is({ origin: remote });
+    await expect(far.session.send(request)).rejects.toMatchObject({ code: 'attestation_untrusted' });
+    expect([...strict.sent, ...far.sent]).toEqual([]);
+  });
+
+  it('verifies once more when a connection proves another key, and then sends', async () => {
+    const at = standIn();
+    await at.session.verified();
+    at.refusals.push(new ClientError('connection_not_verified'));
+    expect(await (await at.session.send(request)).text()).toBe('answer');
+    expect(at.nonces).toHaveLength(2);
+    expect(at.sent).toHaveLength(1);
+  });
+
+  it('tells of the mismatch where the second verification fails, and sends nothing', async () => {
+    const at = standIn();
+    await at.session.verified();
+    const mismatch = new ClientError('connection_not_verified');
+    at.refusals.push(mismatch);
+    at.answer(async () => ({ document: null }));
+    await expect(at.session.send(request)).rejects.toBe(mismatch);
+    expect(at.sent).toEqual([]);
+  });
+
+  it('verifies once more only', async () => {
+    const at = standIn();
+    at.refusals.push(new ClientError('connection_not_verified'), new ClientError('connection_not_verified'));
+    await expect(at.session.send(request)).rejects.toMatchObject({ code: 'connection_not_verified' });
+    expect(at.nonces).toHaveLength(2);
+    expect(at.sent).toEqual([]);
+  });
+
+  it('lets a request leave that waits for a verification, and goes on with it for the others', async () => {
+    const at = standIn();
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    at.answer(async (nonce) => {
+      await begun;
+      return { document: await simulatedEvidence(nonce, { origin }) };
+    });
+    const leaving = new AbortController();
+    const left = at.session.send({ ...request, signal: leaving.signal });
+    const stays = at.session.send(request);
+    leaving.abort();
+    await expect(left).rejects.toMatchObject({ name: 'AbortError' });
+    begin();
+    expect((await stays).status).toBe(200);
+    expect(at.sent).toHaveLength(1);
+  });
+});

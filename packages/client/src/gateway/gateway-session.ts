@@ -1,0 +1,96 @@
+import { abortable } from '../abortable.ts';
+import { ClientError } from '../errors.ts';
+import { type AcceptanceTerms, requireAccepted } from './acceptance.ts';
+import type { ContentChannel, ContentRequest, Platform } from './platform.ts';
+import { type OriginVerification, verifyOrigin } from './verify-origin.ts';
+
+export interface GatewaySessionOptions extends AcceptanceTerms {
+  readonly platform: Platform;
+  readonly origin: string;
+  readonly now: () => number;
+  /** How long a verification is relied on, at most; the key set may end earlier. */
+  readonly maxAgeMs: number;
+  /** Told of every verification that was accepted. */
+  readonly onVerified: (verification: OriginVerification) => void;
+}
+
+interface Verified {
+  readonly verification: OriginVerification;
+  readonly channel: ContentChannel;
+  readonly until: number;
+}
+
+/**
+ * The verified way to one confidential origin: verifies before the first content, again when a verification has aged or
+ * its key set has ended, and once more when a connection proves a key that the verified set does not name.
+ */
+export class GatewaySession {
+  readonly #options: GatewaySessionOptions;
+  #current: Verified | undefined;
+  #pending: Promise<Verified> | undefined;
+
+  constructor(options: GatewaySessionOptions) {
+    this.#options = options;
+  }
+
+  /** The verification in force; verifies where there is none. Throws what `requireAccepted` throws. */
+  async verified(signal?: AbortSignal): Promise<OriginVerification> {
+    return (await abortable(this.#ensure(), signal)).verification;
+  }
+
+  /** Sends content over a verified connection. Throws a `ClientError` exactly where nothing of it can have left. */
+  async send(request: ContentRequest): Promise<Response> {
+    const verified = await abortable(this.#ensure(), request.signal);
+    try {
+      return await verified.channel.send(request);
+    } catch (mismatch) {
+      if (!(mismatch instanceof ClientError && mismatch.code === 'connection_not_verified')) throw mismatch;
+      // The service may have changed its key: one more verification tells. If it fails, the mismatch is the news.
+      this.#drop(verified);
+      const again = await abortable(
+        this.#ensure().catch(() => {
+          throw mismatch;
+        }),
+        request.signal,
+      );
+      return again.channel.send(request);
+    }
+  }
+
+  close(): void {
+    if (this.#current !== undefined) this.#drop(this.#current);
+  }
+
+  #ensure(): Promise<Verified> {
+    const current = this.#current;
+    if (current !== undefined) {
+      if (this.#options.now() < current.until) return Promise.resolve(current);
+      this.#drop(current);
+    }
+    this.#pending ??= this.#verify().finally(() => {
+      this.#pending = undefined;
+    });
+    return this.#pending;
+  }
+
+  async #verify(): Promise<Verified> {
+    const { platform, origin, pins, now, maxAgeMs, onVerified } = this.#options;
+    const verification = await verifyOrigin({ platform, origin, pins: pins.gateway, now });
+    requireAccepted(verification, this.#options);
+    const { keySet } = verification;
+    if (keySet === undefined) throw new ClientError('attestation_untrusted');
+    const keys = keySet.tls_public_keys.filter((key) => key.origin === origin).map((key) => key.spki_sha256);
+    const isTls = origin.startsWith('https:');
+    const channel = platform.openChannel(origin, isTls ? new Set(keys) : undefined);
+    const until = Math.min(keySet.not_after * 1000, verification.verifiedAt + maxAgeMs);
+    this.#current = { verification, channel, until };
+    onVerified(verification);
+    return this.#current;
+  }
+
+  #drop(verified: Verified): void {
+    if (this.#current !== verified) return;
+    this.#current = undefined;
+    verified.channel.close();
+  }
+}

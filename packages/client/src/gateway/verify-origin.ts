@@ -1,0 +1,65 @@
+import { type GatewayPins, type GatewayVerification, verifyGateway } from '@sotto/attestation';
+import { secureRandom, toHex } from '../e2ee/bytes.ts';
+import { ClientError } from '../errors.ts';
+import type { EvidenceReading, Platform } from './platform.ts';
+
+/** One verification of a confidential origin, hop 1. */
+export interface OriginVerification extends GatewayVerification {
+  readonly origin: string;
+  /** Ours, fresh. */
+  readonly nonce: string;
+  /** Unix milliseconds. */
+  readonly verifiedAt: number;
+  /** Why nothing could be looked at; only where the verdict is `unavailable`. */
+  readonly absence: string | undefined;
+  /** Whether the TLS key of the connection could be seen. */
+  readonly tlsKeySeen: boolean;
+  /** What was verified, to keep or to verify again. */
+  readonly document: unknown;
+}
+
+export interface OriginQuestion {
+  readonly platform: Platform;
+  readonly origin: string;
+  readonly pins: GatewayPins;
+  readonly now: () => number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks the origin for evidence with a fresh nonce and verifies it. Never throws for what the origin does. */
+export async function verifyOrigin({
+  platform,
+  origin,
+  pins,
+  now,
+  signal,
+}: OriginQuestion): Promise<OriginVerification> {
+  const nonce = toHex(secureRandom(32));
+  const reading = await readEvidence(platform, origin, nonce, signal);
+  const verifiedAt = now();
+  const challenge = { nonce, origin, pins, now: new Date(verifiedAt), tlsSpki: reading.tlsSpki };
+  const verification = await verifyGateway(reading.document, challenge);
+  return {
+    ...verification,
+    origin,
+    nonce,
+    verifiedAt,
+    absence: verification.verdict === 'unavailable' ? (reading.absence ?? 'There was no answer.') : undefined,
+    tlsKeySeen: reading.tlsSpki !== undefined,
+    document: reading.document,
+  };
+}
+
+async function readEvidence(
+  platform: Platform,
+  origin: string,
+  nonce: string,
+  signal: AbortSignal | undefined,
+): Promise<EvidenceReading> {
+  try {
+    return await platform.readEvidence(origin, nonce, signal);
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    return { document: undefined, absence: error instanceof ClientError ? error.message : 'The connection failed.' };
+  }
+}

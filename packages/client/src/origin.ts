@@ -1,0 +1,23 @@
+import { ClientError } from './errors.ts';
+
+/** An origin that was checked: `https://host[:port]` as browsers spell it, or plain http on this machine. */
+export interface ServiceOrigin {
+  readonly origin: string;
+  readonly isLoopback: boolean;
+}
+
+/**
+ * Reads the address of one of the service's origins, with or without its `/v1`. Plain http is taken on loopback alone:
+ * elsewhere whoever is on the way would read along. Throws `origin_invalid`, naming the setting.
+ */
+export function readOrigin(name: string, address: string): ServiceOrigin {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isLoopback = url !== undefined && isLoopbackHost(url.hostname);
+  const secure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback);
+  const isBare = url !== undefined && /^\/(?:v1\/?)?$/.test(url.pathname) && url.search === '' && url.hash === '';
+  if (!secure || !isBare || url.username !== '' || url.password !== '') throw new ClientError('origin_invalid', name);
+  return { origin: url.origin, isLoopback };
+}
+
+const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

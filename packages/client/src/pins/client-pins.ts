@@ -1,0 +1,14 @@
+import type { GatewayPins } from '@sotto/attestation';
+import shipped from './pins.json' with { type: 'json' };
+
+/** What this client accepts. It comes with the client or from its user, and never from the service that is verified. */
+export interface ClientPins {
+  readonly gateway: GatewayPins;
+}
+
+/** The pins of this build: the measurements of the releases that were known when it was made. */
+export const shippedPins: ClientPins = shipped;
+
+/** Whether any machine could pass. */
+export const hasMeasurements = ({ gateway }: ClientPins): boolean =>
+  gateway.tdx !== undefined || gateway.sev_snp !== undefined;

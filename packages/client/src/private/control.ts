@@ -1,0 +1,73 @@
+import { type TicketRequest, ticketAnswerSchema } from '@sotto/wire';
+import { ClientError } from '../errors.ts';
+
+/** The control origin, as the key's owner meets it: the only place that the key is sent to. */
+export interface ControlOptions {
+  /** Without a path. */
+  readonly origin: string;
+  readonly apiKey: string;
+  /** Speaks to the control origin. */
+  readonly fetch: typeof fetch;
+}
+
+/** A single-use right to one request. */
+export interface Ticket {
+  readonly ticket: string;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+}
+
+export class Control {
+  readonly #options: ControlOptions;
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks for a ticket. A refusal is the service's own answer, for the caller to see as it is.
+   * Throws `control_unreachable`, or `inference_ticket_failed` for an answer that holds no ticket.
+   */
+  async mint(request: TicketRequest, signal?: AbortSignal): Promise<Ticket | Response> {
+    const answer = await this.#send('/v1/inference/tickets', { method: 'POST', body: JSON.stringify(request), signal });
+    if (!answer.ok) return answer;
+    const parsed = ticketAnswerSchema.strip().safeParse(await answer.json().catch(() => undefined));
+    // It goes into a header, and nothing may come along with it.
+    if (!parsed.success || !/^[\x21-\x7e]{1,8192}$/.test(parsed.data.ticket))
+      throw new ClientError('inference_ticket_failed');
+    return { ticket: parsed.data.ticket, expiresAt: Date.parse(parsed.data.expires_at) };
+  }
+
+  /** `GET /models` and the like: what carries no content, and needs the key. */
+  read(path: string, signal?: AbortSignal): Promise<Response> {
+    return this.#send(path, { method: 'GET', signal });
+  }
+
+  async #send(
+    path: string,
+    {
+      method,
+      body,
+      signal,
+    }: { readonly method: string; readonly body?: string; readonly signal: AbortSignal | undefined },
+  ): Promise<Response> {
+    const { origin, apiKey, fetch: send } = this.#options;
+    try {
+      return await send(`${origin}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        redirect: 'error',
+        credentials: 'omit',
+        referrerPolicy: 'no-referrer',
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      throw new ClientError('control_unreachable', undefined, { cause: error });
+    }
+  }
+}

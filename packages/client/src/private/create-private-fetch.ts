@@ -1,0 +1,58 @@
+import type { Verdict } from '@sotto/attestation';
+import type { AcceptanceTerms } from '../gateway/acceptance.ts';
+import { GatewaySession } from '../gateway/gateway-session.ts';
+import type { Platform } from '../gateway/platform.ts';
+import type { OriginVerification } from '../gateway/verify-origin.ts';
+import { readOrigin } from '../origin.ts';
+import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
+import { Control } from './control.ts';
+import { type PrivateFetch, privateFetch } from './private-fetch.ts';
+import { SentRequests } from './sent-requests.ts';
+import { TicketPool } from './ticket-pool.ts';
+
+/** A verdict on which content may be sent. */
+export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
+
+export interface PrivateFetchOptions {
+  /** An inference key. It is sent to the control origin and nowhere else. */
+  readonly apiKey: string;
+  /** With or without `/v1`. */
+  readonly controlOrigin: string;
+  /** The confidential origin, with or without `/v1`: where content goes. */
+  readonly baseOrigin: string;
+  /** Which machines are accepted; by default those that this build ships with. */
+  readonly pins?: ClientPins;
+  /** The weakest verdict that content is sent on. Default: `hardware_verified`; in browsers `cryptographically_checked`. */
+  readonly minimumVerdict?: AcceptableVerdict;
+  /** Tickets kept ready for each kind of request; 0: none. Default 2. */
+  readonly ticketsAhead?: number;
+  /** How long a verification is relied on, at most. Default: ten minutes. */
+  readonly maxAgeMs?: number;
+  /** Told of each verification that was accepted. */
+  readonly onVerified?: (verification: OriginVerification) => void;
+  /** For tests: Unix milliseconds. */
+  readonly now?: () => number;
+}
+
+/** What the bundle for browsers does not have. */
+export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
+
+/** Puts a private `fetch` together from its options and the platform it runs on. Throws `origin_invalid`. */
+export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
+  const { apiKey, pins = shippedPins, ticketsAhead = 2, maxAgeMs = 10 * 60_000, now = Date.now } = options;
+  const strongest = platform.seesTlsKeys ? 'hardware_verified' : 'cryptographically_checked';
+  const { origin } = readOrigin('baseOrigin', options.baseOrigin);
+  const control = new Control({ apiKey, origin: readOrigin('controlOrigin', options.controlOrigin).origin, fetch });
+  const session = new GatewaySession({
+    ...options,
+    platform,
+    origin,
+    pins,
+    minimumVerdict: options.minimumVerdict ?? strongest,
+    now,
+    maxAgeMs,
+    onVerified: options.onVerified ?? (() => undefined),
+  });
+  const tickets = new TicketPool({ mint: (request, signal) => control.mint(request, signal), now, size: ticketsAhead });
+  return privateFetch({ origin, session, control, tickets, sent: new SentRequests(now) });
+}

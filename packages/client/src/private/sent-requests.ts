@@ -1,0 +1,35 @@
+import { toHex, utf8 } from '../e2ee/bytes.ts';
+
+/** How long after it was given up a request is remembered: above the pauses that SDKs make between tries. */
+const rememberedMs = 2 * 60_000;
+const maxRemembered = 256;
+
+/**
+ * Requests that were given up after they were sent, by a digest of their content. An SDK that runs into its own time limit
+ * tries again by itself; what may have been served and charged already must not be bought twice.
+ */
+export class SentRequests {
+  readonly #now: () => number;
+  readonly #givenUp = new Map<string, number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async remember(content: string | Uint8Array<ArrayBuffer>): Promise<void> {
+    this.#givenUp.set(await digestOf(content), this.#now() + rememberedMs);
+    for (const oldest of this.#givenUp.keys()) {
+      if (this.#givenUp.size <= maxRemembered) break;
+      this.#givenUp.delete(oldest);
+    }
+  }
+
+  async has(content: string | Uint8Array<ArrayBuffer>): Promise<boolean> {
+    return this.#givenUp.size > 0 && (this.#givenUp.get(await digestOf(content)) ?? 0) > this.#now();
+  }
+}
+
+async function digestOf(content: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = typeof content === 'string' ? utf8(content) : content;
+  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+}

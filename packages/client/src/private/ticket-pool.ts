@@ -1,0 +1,90 @@
+import type { TicketRequest } from '@sotto/wire';
+import type { Ticket } from './control.ts';
+
+export interface TicketPoolOptions {
+  readonly mint: (request: TicketRequest, signal?: AbortSignal) => Promise<Ticket | Response>;
+  readonly now: () => number;
+  /** How many tickets are kept ready for requests of one kind; 0 keeps none. */
+  readonly size: number;
+}
+
+export type TakenTicket = { readonly ticket: string; readonly isFresh: boolean };
+
+/** The most kinds of request that tickets are kept for; the one that was asked for longest ago goes first. */
+const maxKinds = 32;
+/** A ticket that ends sooner is not used: the request must still reach the broker. */
+const marginMs = 20_000;
+
+interface Kind {
+  readonly ready: Ticket[];
+  isFilling: boolean;
+}
+
+/**
+ * Tickets fetched ahead, so that a request need not wait for the control origin, and so that the time of a ticket tells
+ * less of the time of its request. Kept apart by everything that they bind. Each ticket is given out once.
+ */
+export class TicketPool {
+  readonly #options: TicketPoolOptions;
+  readonly #kinds = new Map<string, Kind>();
+
+  constructor(options: TicketPoolOptions) {
+    this.#options = options;
+  }
+
+  /** A ticket for this request, ready or fresh; or the refusal of the control origin. */
+  async take(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
+    const key = JSON.stringify(request);
+    const kind = this.#kinds.get(key) ?? { ready: [], isFilling: false };
+    this.#kinds.delete(key);
+    this.#kinds.set(key, kind);
+    for (const oldest of this.#kinds.keys()) {
+      if (this.#kinds.size <= maxKinds) break;
+      this.#kinds.delete(oldest);
+    }
+    const found = this.#takeReady(kind);
+    if (found !== undefined) {
+      this.#fill(request, kind);
+      return { ticket: found.ticket, isFresh: false };
+    }
+    const minted = await this.fresh(request, signal);
+    if (!(minted instanceof Response)) this.#fill(request, kind);
+    return minted;
+  }
+
+  /** A ticket that was minted for this call. */
+  async fresh(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
+    const minted = await this.#options.mint(request, signal);
+    return minted instanceof Response ? minted : { ticket: minted.ticket, isFresh: true };
+  }
+
+  /** Forgets the tickets for requests of this kind: one of them was refused, so they are likely all dead. */
+  drop(request: TicketRequest): void {
+    this.#kinds.delete(JSON.stringify(request));
+  }
+
+  #takeReady({ ready }: Kind): Ticket | undefined {
+    const usableFrom = this.#options.now() + marginMs;
+    for (let ticket = ready.shift(); ticket !== undefined; ticket = ready.shift()) {
+      if (ticket.expiresAt > usableFrom) return ticket;
+    }
+    return undefined;
+  }
+
+  /** In the background. What goes wrong here is told when a request has to mint for itself. */
+  #fill(request: TicketRequest, kind: Kind): void {
+    if (kind.isFilling || kind.ready.length >= this.#options.size) return;
+    kind.isFilling = true;
+    this.#options.mint(request).then(
+      (minted) => {
+        kind.isFilling = false;
+        if (minted instanceof Response) return void minted.body?.cancel().catch(() => undefined);
+        kind.ready.push(minted);
+        this.#fill(request, kind);
+      },
+      () => {
+        kind.isFilling = false;
+      },
+    );
+  }
+}

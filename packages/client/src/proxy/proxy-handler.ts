@@ -1,0 +1,114 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ServiceError } from '@sotto/wire';
+import { ClientError } from '../errors.ts';
+import { answerOfFailure, answerOfRefusal } from '../local-answer.ts';
+import type { PrivateFetch } from '../private/private-fetch.ts';
+
+export interface ProxyOptions {
+  readonly fetch: PrivateFetch;
+  /** The confidential origin that `fetch` was made for, without `/v1`. */
+  readonly origin: string;
+  /** Told of a failure that is none of ours, by its name alone: its message may quote content. */
+  readonly onUnexpected: (name: string) => void;
+}
+
+const maxBodyBytes = 64 * 1024 * 1024;
+const localHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/;
+/** Of one connection each. */
+const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer']);
+
+/**
+ * Serves the private flow to programs on this machine. Credentials that they send are dropped. Web pages are refused: one
+ * that a browser shows could otherwise spend the user's balance, and read the answers.
+ */
+export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    serve(options, request, response).catch((error: unknown) => {
+      if (!response.destroyed) options.onUnexpected(error instanceof Error ? error.name : 'unknown');
+      response.destroy();
+    });
+  };
+}
+
+async function serve(options: ProxyOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const leaving = new AbortController();
+  response.once('close', () => leaving.abort());
+  await passBack(await answerTo(options, request, leaving.signal), response);
+}
+
+async function answerTo(
+  { fetch, origin }: ProxyOptions,
+  request: IncomingMessage,
+  signal: AbortSignal,
+): Promise<Response> {
+  try {
+    requireLocal(request);
+    const body = await readBody(request);
+    const method = request.method ?? 'GET';
+    return await fetch(`${origin}${pathOf(request)}`, {
+      method,
+      headers: keptHeaders(request),
+      signal,
+      ...(method === 'GET' || method === 'HEAD' ? {} : { body }),
+    });
+  } catch (error) {
+    if (error instanceof ServiceError) return answerOfRefusal(error);
+    if (error instanceof ClientError) return answerOfFailure(error);
+    throw error;
+  }
+}
+
+function requireLocal({ headers }: IncomingMessage): void {
+  // A name of somebody else's that leads here is how a web page would get around its own origin.
+  if (!localHost.test(headers.host ?? '')) {
+    throw new ServiceError('forbidden', {
+      message: 'This proxy is for this machine: address it as 127.0.0.1 or localhost.',
+    });
+  }
+  const site = headers['sec-fetch-site'];
+  if (headers.origin !== undefined || (site !== undefined && site !== 'none')) {
+    throw new ServiceError('forbidden', { message: 'This proxy does not serve web pages.' });
+  }
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  if (url.startsWith('/v1/')) return url;
+  throw new ServiceError('not_found', { message: 'The base address of this proxy ends in /v1.' });
+}
+
+/** What says something of the request. Which of it leaves this machine, `fetch` decides. */
+function keptHeaders({ headers }: IncomingMessage): Headers {
+  const kept = new Headers();
+  for (const name of ['accept', 'content-type', 'x-router-receipt', 'x-stainless-retry-count']) {
+    const value = headers[name];
+    if (typeof value === 'string') kept.set(name, value);
+  }
+  return kept;
+}
+
+async function readBody(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Hands the answer on as it comes: one write for each piece, no faster than it is taken. */
+async function passBack(answer: Response, response: ServerResponse): Promise<void> {
+  const headers = [...answer.headers].filter(([name]) => !hopByHop.has(name)).flat();
+  response.writeHead(answer.status, headers);
+  response.flushHeaders();
+  for await (const piece of answer.body ?? []) {
+    if (response.destroyed) return;
+    if (response.write(piece)) continue;
+    await new Promise<void>((resolve) => {
+      response.once('drain', resolve);
+      response.once('close', resolve);
+    });
+  }
+  response.end();
+}

@@ -1,0 +1,287 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, streamText } from 'ai';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { noteSkip } from '../kit/skips.ts';
+import { runSotto, type SottoRun } from './run-sotto.ts';
+import { echo, json, refusal, type StandInService, startStandIn } from './stand-in.ts';
+
+const run = promisify(execFile);
+const apiKey = 'sotto_inf_secret';
+const model = 'acme/small';
+const messages = [{ role: 'user' as const, content: 'CONTENT-MARKER' }];
+
+let service: StandInService;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-client-'));
+  service = await startStandIn();
+});
+beforeEach(() => {
+  service.onBroker(echo);
+  service.onControl(undefined);
+  service.broker.splice(0);
+  service.control.splice(0);
+});
+afterAll(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Whether the `openai` package of Python can be used here. */
+const python = await run('python3', ['-c', 'import openai']).then(
+  () => true,
+  () => false,
+);
+if (!python)
+  noteSkip('the Python `openai` package through `sotto proxy`', '`pip install openai` for the python3 on the PATH.');
+
+const atService = (): string[] => [
+  '--base-url',
+  service.baseUrl,
+  '--control-url',
+  service.controlUrl,
+  '--allow-simulated',
+];
+
+describe('sotto proxy', () => {
+  let proxy: SottoRun;
+  let baseURL: string;
+  beforeAll(async () => {
+    proxy = runSotto(['proxy', '--port', '0', ...atService()], { SOTTO_API_KEY: apiKey });
+    [, baseURL = ''] = await proxy.outMatches(/^(http:\/\/127\.0\.0\.1:\d+\/v1)\n/);
+  });
+  afterAll(async () => {
+    proxy.child.kill('SIGKILL');
+    await proxy.ended;
+  });
+
+  it('says what it verified before it serves', () => {
+    expect(proxy.err()).toMatch(
+      /verified http:\/\/127\.0\.0\.1:\d+: untrusted \(simulated, key set until .*SIMULATED: nothing is protected/,
+    );
+  });
+
+  it('serves the openai SDK, whole and streamed, and drops the key that it sends', async () => {
+    const openai = new OpenAI({ baseURL, apiKey: 'sk-of-the-tool', organization: 'org-me' });
+    const answer = await openai.chat.completions.create({ model, messages });
+    expect(answer.choices[0]?.message.content).toBe('You said: CONTENT-MARKER');
+    const stream = openai.chat.completions.stream({ model, messages });
+    expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe('You said: CONTENT-MARKER');
+    expect((await openai.models.list()).data).toHaveLength(1);
+    expect(JSON.stringify(service.control)).not.toContain('CONTENT-MARKER');
+    expect(JSON.stringify([...service.broker, ...service.control])).not.toMatch(/sk-of-the-tool|org-me/);
+    expect(JSON.stringify(service.broker)).not.toContain(apiKey);
+  });
+
+  it('serves the AI SDK, whole and streamed', async () => {
+    const provider = createOpenAICompatible({ name: 'sotto', baseURL });
+    const whole = await generateText({ model: provider(model), prompt: 'hello', maxRetries: 0 });
+    expect(whole.text).toBe('You said: hello');
+    expect(await streamText({ model: provider(model), prompt: 'hello', maxRetries: 0 }).text).toBe('You said: hello');
+  });
+
+  it('serves curl, whole and streamed', async () => {
+    const ask = (body: object) =>
+      run('curl', [
+        '-sSN',
+        `${baseURL}/chat/completions`,
+        '-H',
+        'content-type: application/json',
+        '-d',
+        JSON.stringify(body),
+      ]);
+    expect(JSON.parse((await ask({ model, messages })).stdout)).toMatchObject({
+      choices: [{ message: { content: 'You said: CONTENT-MARKER' } }],
+    });
+    expect((await ask({ model, messages, stream: true })).stdout).toMatch(/^data: .*data: \[DONE\]\n\n$/s);
+  });
+
+  it.skipIf(!python)('serves the openai package of Python, whole and streamed', async () => {
+    const script = `
+import openai
+client = openai.OpenAI(base_url='${baseURL}', api_key='sk-of-the-tool')
+messages = [{'role': 'user', 'content': 'CONTENT-MARKER'}]
+print(client.chat.completions.create(model='${model}', messages=messages).choices[0].message.content)
+stream = client.chat.completions.create(model='${model}', messages=messages, stream=True)
+print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
+`;
+    const { stdout } = await run('python3', ['-c', script]);
+    expect(stdout).toBe('You said: CONTENT-MARKER\n'.repeat(2));
+  });
+
+  it('hands on each piece of a stream as it comes', async () => {
+    let goOn = (): void => undefined;
+    service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"choices":[{"index":0,"delta":{"content":"first"}}]}\n\n');
+      goOn = () => response.end('data: {"choices":[{"index":0,"delta":{"content":"second"}}]}\n\ndata: [DONE]\n\n');
+    });
+    const openai = new OpenAI({ baseURL, apiKey: 'x' });
+    const said: unknown[] = [];
+    for await (const chunk of await openai.chat.completions.create({ model, messages, stream: true })) {
+      said.push(chunk.choices[0]?.delta.content);
+      // The second is not sent before the first is here.
+      goOn();
+    }
+    expect(said).toEqual(['first', 'second']);
+  });
+
+  it('tells the service when a tool leaves', async () => {
+    const closed = new Promise<void>((resolve) => {
+      service.onBroker((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write('data: {"choices":[{"index":0,"delta":{"content":"on and on"}}]}\n\n');
+        response.once('close', resolve);
+      });
+    });
+    const openai = new OpenAI({ baseURL, apiKey: 'x' });
+    for await (const _ of await openai.chat.completions.create({ model, messages, stream: true })) break;
+    await closed;
+  });
+
+  it('hands on refusals of both origins, and failures of its own in the same envelope', async () => {
+    const openai = new OpenAI({ baseURL, apiKey: 'x' });
+    service.onControl((_, response) => json(response, 404, refusal('model_not_found')));
+    await expect(openai.chat.completions.create({ model: 'acme/none', messages })).rejects.toMatchObject({
+      status: 404,
+      type: 'model_not_found',
+    });
+    service.onControl(undefined);
+    service.onBroker((_, response) => response.destroy());
+    await expect(openai.chat.completions.create({ model: 'acme/gone', messages })).rejects.toMatchObject({
+      status: 502,
+      type: 'answer_lost',
+    });
+    expect(service.broker).toHaveLength(1);
+    service.onBroker((_, response) =>
+      json(response, 402, refusal('insufficient_balance'), { 'x-router-routing': 'exact' }),
+    );
+    const failure = await openai.chat.completions
+      .create({ model: 'acme/dear', messages })
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ status: 402, type: 'insufficient_balance' });
+    expect((failure as InstanceType<typeof OpenAI.APIError>).headers?.get('x-router-routing')).toBe('exact');
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['a name of somebody else’s', { host: 'evil.example' }, '/v1/models'],
+    ['a web page', { origin: 'https://evil.example' }, '/v1/models'],
+    ['a page’s own request', { 'sec-fetch-site': 'cross-site' }, '/v1/models'],
+  ])('refuses %s', async (_, headers, path) => {
+    const { port } = new URL(baseURL);
+    const status = await new Promise((resolve, reject) => {
+      request({ port, host: '127.0.0.1', path, headers }, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(403);
+    expect(service.control).toEqual([]);
+  });
+
+  it('ends at Ctrl-C, after the answers that run', async () => {
+    const own = runSotto(['proxy', '--port', '0', ...atService()], { SOTTO_API_KEY: apiKey });
+    const [, url = ''] = await own.outMatches(/^(http:\S+)\n/);
+    let finish = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      service.onBroker((seen, response, incoming) => {
+        finish = () => echo(seen, response, incoming);
+        resolve();
+      });
+    });
+    const answer = new OpenAI({ baseURL: url, apiKey: 'x' }).chat.completions.create({ model, messages });
+    await asked;
+    own.child.kill('SIGINT');
+    finish();
+    expect((await answer).choices).toHaveLength(1);
+    expect(await own.ended).toBe(0);
+  });
+
+  it('does not start on what it cannot verify, and says what to do', async () => {
+    const args = ['proxy', '--base-url', service.baseUrl, '--control-url', service.controlUrl, '--port', '0'];
+    const own = runSotto(args, { SOTTO_API_KEY: apiKey });
+    expect(await own.ended).toBe(1);
+    expect(own.err()).toMatch(/attestation_untrusted: .*simulated\.hardware.*--pins FILE/s);
+    expect(own.out()).toBe('');
+  });
+
+  it('takes the key from a file, and from no argument', async () => {
+    const file = join(folder, 'key');
+    await writeFile(file, `${apiKey}\n`);
+    const own = runSotto(['proxy', '--port', '0', '--key-file', file, ...atService()]);
+    await own.outMatches(/^http:/);
+    own.child.kill('SIGTERM');
+    expect(await own.ended).toBe(0);
+    const without = runSotto(['proxy', '--port', '0', ...atService()]);
+    expect(await without.ended).toBe(2);
+    expect(without.err()).toMatch(/SOTTO_API_KEY/);
+    const argument = runSotto(['proxy', '--api-key', apiKey, ...atService()]);
+    expect(await argument.ended).toBe(2);
+  });
+});
+
+describe('sotto verify', () => {
+  it('reports every check with its reason, and fails by the verdict', async () => {
+    const report = runSotto(['verify', service.baseUrl]);
+    expect(await report.ended).toBe(1);
+    expect(report.out()).toMatch(/Verdict +untrusted/);
+    expect(report.out()).toMatch(/passed +gateway\.key_set\n/);
+    expect(report.out()).toMatch(/FAILED +simulated\.hardware +the evidence is simulated/);
+    expect(report.out()).toMatch(/not made +gateway\.tls_key/);
+    expect(report.err()).toMatch(/hardware_verified is required/);
+    expect(service.broker).toEqual([]);
+  });
+
+  it('reports to programs', async () => {
+    const report = runSotto(['verify', service.baseUrl, '--json', '--require', 'policy_matched']);
+    expect(await report.ended).toBe(1);
+    expect(JSON.parse(report.out())).toMatchObject({
+      origin: service.baseOrigin,
+      nonce: expect.stringMatching(/^[0-9a-f]{64}$/),
+      verdict: 'untrusted',
+      tee_type: 'simulated',
+      tls_key_seen: false,
+      checks: expect.arrayContaining([{ name: 'gateway.format', outcome: 'passed' }]),
+      key_set: { service: 'sotto' },
+    });
+  });
+
+  it.each<[string, string[], number, RegExp]>([
+    ['no address', ['verify'], 2, /URL is missing/],
+    ['an address in clear', ['verify', 'http://example.com'], 2, /plain http is for this machine only/],
+    [
+      'no verdict',
+      ['verify', 'https://example.com', '--require', 'untrusted'],
+      2,
+      /--require must be one of policy_matched/,
+    ],
+    ['an unknown option', ['verify', 'https://example.com', '--nonce', '0'], 2, /--nonce/],
+    ['pins that are not there', ['verify', 'https://example.com', '--pins', '/nowhere'], 2, /ENOENT/],
+    ['an unknown command', ['verifi'], 2, /verify, proxy/],
+    ['nobody there', ['verify', 'https://127.0.0.1:1'], 3, /^$/],
+  ])('tells what is wrong with %s', async (_, args, code, message) => {
+    const report = runSotto(args);
+    expect(await report.ended).toBe(code);
+    expect(report.err()).toMatch(message);
+  });
+
+  it('tells what is wrong with a file of pins', async () => {
+    const file = join(folder, 'pins.json');
+    await writeFile(file, JSON.stringify({ gateway: { tdx: { measurements: [], minimum_evaluation_number: 18 } } }));
+    const report = runSotto(['verify', service.baseUrl, '--pins', file]);
+    expect(await report.ended).toBe(2);
+    expect(report.err()).toMatch(/gateway\.tdx\.measurements/);
+  });
+
+  it.each([[['--help']], [['verify', '--help']], [['proxy', '--help']]])('explains itself: %j', async (args) => {
+    const help = runSotto(args);
+    expect(await help.ended).toBe(0);
+    expect(help.out()).toMatch(/sotto (verify|proxy)/);
+  });
+});
