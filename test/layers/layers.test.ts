@@ -171,6 +171,7 @@ describe('dependencies tell', () => {
       return Object.keys(dependencies).filter((dependency) => !dependency.startsWith('@sotto/'));
     });
     expect([...new Set(trusted)].sort()).toEqual([
+      '@noble/curves',
       '@noble/hashes',
       '@peculiar/x509',
       'fastify',
