@@ -14,7 +14,14 @@ const source = '--conditions=@sotto/source';
 /** Each command: what it runs on the project's Node, given the arguments that followed it. Resolves to an exit `code`. */
 const commands = {
   start: (context, args) =>
-    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'apps/embedded/src/main.ts', ...args]),
+    superviseNode(context, [
+      source,
+      '--disable-warning=ExperimentalWarning',
+      // A signal would open the inspector otherwise.
+      '--disable-sigusr1',
+      'apps/embedded/src/main.ts',
+      ...args,
+    ]),
   test: (context, args) => superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...args]),
   control: (context, args) => superviseNode(context, [source, 'apps/control/src/main.ts', ...args]),
   bench: (context, args) => {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { buildBroker } from '@sotto/confidential';
+import { type BrokerOptions, buildBroker } from '@sotto/confidential';
 import { createRedisState } from '@sotto/state';
 import { pino } from 'pino';
+import { freePort } from './free-port.ts';
 import { until } from './service.ts';
 
 /** A broker inside the test's own process, so that its clock can be moved. */
@@ -15,6 +16,8 @@ export interface OwnBrokerOptions {
   readonly registry: string;
   readonly secrets: SharedSecrets;
   readonly now: () => number;
+  /** What vouches for it; without, it does not attest itself. */
+  readonly producer?: NonNullable<BrokerOptions['gateway']>['producer'];
 }
 
 /** What brokers and control share, as their environment has it. */
@@ -26,7 +29,10 @@ export const sharedSecrets = (): SharedSecrets => {
 };
 
 /** Starts a broker on a Redis that a running service projects into. */
-export async function startOwnBroker({ redisUrl, registry, secrets, now }: OwnBrokerOptions): Promise<OwnBroker> {
+export async function startOwnBroker(options: OwnBrokerOptions): Promise<OwnBroker> {
+  const { redisUrl, registry, secrets, now, producer } = options;
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
   const state = createRedisState({ url: redisUrl });
   const broker = await buildBroker({
     state,
@@ -39,10 +45,11 @@ export async function startOwnBroker({ redisUrl, registry, secrets, now }: OwnBr
     },
     media: { image: false, speech: false },
     trustProxy: false,
+    gateway: producer && { origin, producer, tlsKeys: undefined },
     now,
   });
   await broker.start();
-  const origin = await broker.app.listen({ host: '127.0.0.1', port: 0 });
+  await broker.app.listen({ host: '127.0.0.1', port });
   await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the broker is ready');
   return {
     baseUrl: `${origin}/v1`,

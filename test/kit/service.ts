@@ -361,7 +361,8 @@ class Plane implements TestProcess {
   }
 
   start(): void {
-    const child = spawn(node, ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', ...this.#args], {
+    const flags = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
+    const child = spawn(node, [...flags, ...this.#args], {
       cwd: root,
       env: this.#environment,
       stdio: ['ignore', 'pipe', 'pipe'],

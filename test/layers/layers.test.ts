@@ -106,6 +106,24 @@ describe('the layers', () => {
   });
 });
 
+describe('the broker', () => {
+  it('reads its environment in one place, before anything else is loaded', () => {
+    const broker = files.filter(({ part }) => part === 'apps/confidential');
+    const readers = broker.filter(({ text }) => /process\s*\.\s*env|\benv\b.*from 'node:process'/.test(text));
+    expect(readers.map(({ path }) => path)).toEqual(['apps/confidential/src/ground/take-ground.ts']);
+    const main = broker.find(({ path }) => path === 'apps/confidential/src/main.ts');
+    expect(main?.text.match(/^import .*$/gm)).toEqual(["import { takeGround } from './ground/take-ground.ts';"]);
+    const ground = broker.filter(({ path }) => path.startsWith('apps/confidential/src/ground/'));
+    const loaded = ground.flatMap(({ text }) =>
+      [...text.matchAll(/^(?:import|export) (?!type )[^;]*from '([^']+)'/gm)].flatMap(
+        ([, specifier]) => specifier ?? [],
+      ),
+    );
+    expect(loaded.length).toBeGreaterThan(3);
+    expect(loaded.filter((specifier) => !/^(node:|\.\/)/.test(specifier))).toEqual([]);
+  });
+});
+
 describe('what browsers run', () => {
   const nodeOnly = /^packages\/client\/src\/(?:command\/|proxy\/|platform\/node-platform|index\.ts$|.*\/testing\/)/;
   const shared = files.filter(({ path }) => path.startsWith('packages/client/src/') && !nodeOnly.test(path));

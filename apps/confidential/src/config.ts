@@ -23,6 +23,7 @@ const environmentSchema = z.object({
   TLS_KEY_FILE: setting.file.optional(),
   TLS_REQUEST_FILE: setting.file.optional(),
   ATTESTATION: z.enum(attestationModes, { error: attestationError }).default('auto'),
+  ATTESTATION_COLLATERAL_URL: setting.baseUrl.optional(),
   PROVENANCE_FILE: setting.file.optional(),
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
@@ -40,6 +41,8 @@ export interface BrokerConfig {
   readonly origin: string;
   readonly tls: TlsConfig;
   readonly attestation: AttestationMode;
+  /** A mirror of Intel's service for collateral, without a slash at its end; undefined: Intel. */
+  readonly collateralUrl: string | undefined;
   /** What the image says it was built from. */
   readonly provenanceFile: string | undefined;
   readonly trustProxy: TrustProxy;
@@ -91,6 +94,7 @@ export function readConfig(environment: Environment): ConfigResult {
       origin,
       tls,
       attestation: env.ATTESTATION,
+      collateralUrl: env.ATTESTATION_COLLATERAL_URL,
       provenanceFile: env.PROVENANCE_FILE,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,

@@ -28,6 +28,8 @@ export interface BrokerEvents {
   strays(fields: { readonly holds: number }): void;
   /** The machine gave no evidence about this broker. */
   attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
+  /** A vendor's document that evidence carries ends soon and could not be renewed; `until` in Unix ms. */
+  collateralExpiring(document: string, until: number): void;
   unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
   lifecycle(
     state: 'listening' | 'draining' | 'stopped',
@@ -51,6 +53,8 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     settlementsLost: (fields) => logger.error(fields, 'settlements lost at the end'),
     strays: (fields) => logger.error(fields, 'stray holds cancelled'),
     attestationFailed: (fields) => logger.error(fields, 'attestation failed'),
+    collateralExpiring: (document, until) =>
+      logger.error({ document, until: new Date(until).toISOString() }, 'collateral ends soon'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     lifecycle: (state, fields = {}) => logger.info(fields, state),
   };

@@ -1,4 +1,4 @@
 export { type AttestationMode, attestationModes } from '@sotto/attestation/producers';
 export { builtInRegistry } from './built-in-registry.ts';
-export { AttestationError, openProducer } from './gateway/open-producer.ts';
+export { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 export { type Broker, type BrokerOptions, buildBroker, RegistryFileError } from './wiring.ts';

@@ -1,74 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { createRedisState } from '@sotto/state';
-import { builtInRegistry } from './built-in-registry.ts';
-import { readConfig } from './config.ts';
-import { AttestationError, openProducer } from './gateway/open-producer.ts';
-import { readProvenance } from './gateway/read-provenance.ts';
-import { openLog } from './log.ts';
-import { openTls } from './tls/open-tls.ts';
-import { buildBroker, RegistryFileError } from './wiring.ts';
+import { takeGround } from './ground/take-ground.ts';
 
-/** How long running requests may take to come to their end after SIGTERM. */
-const drainMs = 30_000;
-
-async function main(): Promise<void> {
-  const read = readConfig(process.env);
-  if (!read.ok) throw new StartError(read.message);
-  const { config } = read;
-  const logger = openLog(config.logLevel);
-  const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
-  const state = createRedisState({ url: config.redisUrl, onVolatile });
-  const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
-    throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
-  });
-  const producer = await openProducer({ mode: config.attestation, isProduction: config.isProduction });
-  const provenance = config.provenanceFile === undefined ? undefined : readProvenance(config.provenanceFile);
-  const broker = await buildBroker({
-    state,
-    logger,
-    registryFile: config.providersFile === undefined ? builtInRegistry() : readRegistryFile(config.providersFile),
-    providerKey: (name) => process.env[name],
-    secrets: config.secrets,
-    media: config.media,
-    trustProxy: config.trustProxy,
-    tls: tls?.options,
-    gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
-  });
-  await broker.start();
-  await broker.app.listen({ host: config.host, port: config.port });
-  const followed = tls?.follow?.(broker.app.server);
-  followed?.start();
-  let stopping = false;
-  const stop = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    void Promise.all([followed?.stop(), broker.drain(drainMs)])
-      .then(() => state.close())
-      .then(() => process.exit(0));
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+// Libraries read variables while they load: they are loaded once there is nothing left to read.
+const ground = takeGround();
+if (ground.ok) {
+  const { serve } = await import('./serve.ts');
+  await serve(ground.environment);
+} else {
+  process.stderr.write(`sotto-confidential: ${ground.message}\n`);
+  process.exitCode = 1;
 }
-
-/** A start that cannot go on: one line, no stack. */
-class StartError extends Error {}
-
-function readRegistryFile(name: string): { name: string; bytes: Buffer } {
-  try {
-    return { name, bytes: readFileSync(name) };
-  } catch {
-    throw new StartError(`PROVIDERS_FILE is \`${name}\`: it takes the path of a readable file`);
-  }
-}
-
-main().catch((error: unknown) => {
-  const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
-  const listening = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const message = listening
-    ? 'CONFIDENTIAL_PORT is taken by another process: choose a free one'
-    : known && error instanceof Error
-      ? error.message
-      : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
-  process.stderr.write(`sotto-confidential: ${message}\n`);
-  process.exit(1);
-});

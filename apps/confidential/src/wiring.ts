@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Provenance } from '@sotto/attestation';
-import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
@@ -10,15 +8,11 @@ import { KeyCache } from './admission/key-cache.ts';
 import { buildApp } from './app.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
-import { AddressLimit } from './gateway/address-limit.ts';
-import type { AttestationRouteDependencies } from './gateway/attestation-route.ts';
-import { GatewayAttestation } from './gateway/gateway-attestation.ts';
-import { KeySetKeeper } from './gateway/key-set-keeper.ts';
+import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/receipt-key.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
 import { openProviders } from './providers/provider-set.ts';
-import type { NamedTlsKeys } from './tls/open-tls.ts';
 
 export interface BrokerOptions {
   readonly state: State;
@@ -37,15 +31,6 @@ export interface BrokerOptions {
   readonly now?: () => number;
   /** From 0 inclusive to 1 exclusive. */
   readonly random?: () => number;
-}
-
-export interface GatewayOptions {
-  /** The public address of this broker, without a path. */
-  readonly origin: string;
-  readonly producer: EvidenceProducer;
-  /** The keys that connections meet; undefined without TLS of our own. */
-  readonly tlsKeys: (() => NamedTlsKeys) | undefined;
-  readonly provenance?: Provenance | undefined;
 }
 
 export interface Broker {
@@ -73,9 +58,6 @@ const leaseMs = 1_000;
 /** While a shard is not open, or this broker is not in it, it is looked at this often. */
 const unsettledMs = 50;
 
-/** By one address. */
-const attestationsPerMinute = 60;
-
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
@@ -96,15 +78,9 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });
   const keys = new KeyCache(state);
   const receiptKey = makeReceiptKey();
-  const attestGateway = ({ origin, producer, tlsKeys, provenance }: GatewayOptions): AttestationRouteDependencies => {
-    const sources = { origin, tlsKeys, receiptKey: receiptKey.named, registryDigest: digest, now };
-    const keySets = new KeySetKeeper(sources);
-    const onFailed = events.attestationFailed;
-    return {
-      attestation: new GatewayAttestation({ producer, keySets, origin, provenance, onFailed }),
-      limit: new AddressLimit({ perMinute: attestationsPerMinute, maxAddresses: 10_000, now }),
-    };
-  };
+  const gateway =
+    options.gateway &&
+    buildGateway(options.gateway, { registryDigest: digest, receiptKey: receiptKey.named, events, now });
   let published = false;
   let draining = false;
 
@@ -129,7 +105,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
     trustProxy: options.trustProxy,
     tls: options.tls,
-    gateway: options.gateway && attestGateway(options.gateway),
+    gateway: gateway?.route,
   });
 
   const follow = async (): Promise<void> => {
@@ -160,6 +136,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     async start() {
       await follow().catch(() => {});
       for (const task of tasks) task.start();
+      gateway?.upkeep.start();
     },
     async drain(graceMs) {
       draining = true;
@@ -169,6 +146,8 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
       app.server.closeAllConnections();
       await closed;
+      // A quote that is under way binds nothing that still lives; nobody waits for it.
+      void gateway?.upkeep.stop();
       for (const task of tasks) await task.stop();
       await measurements.exchange().catch(() => {});
       for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {

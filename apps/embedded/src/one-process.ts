@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { AttestationError, buildBroker, openProducer, RegistryFileError } from '@sotto/confidential';
+import { AttestationError, buildBroker, openAttestation, RegistryFileError } from '@sotto/confidential';
 import { buildControl, type Control, readBillingPlan } from '@sotto/control';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
@@ -83,7 +83,11 @@ async function openBroker(
     throw new StartError(`PROVIDERS_FILE is \`${files.registryFile}\`: it takes the path of a readable file`);
   });
   try {
-    const producer = await openProducer({ mode: config.attestation, isProduction: false });
+    const producer = await openAttestation({
+      mode: config.attestation,
+      isProduction: false,
+      onExpiring: (document, until) => logger.error({ document, until }, 'collateral ends soon'),
+    });
     return await buildBroker({
       state,
       logger: logger.child({ process: 'confidential' }),

@@ -70,6 +70,8 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
 
 function startPlane(packageName: string, args: readonly string[], environment: Record<string, string>): Plane {
   const main = fileURLToPath(new URL('./main.ts', import.meta.resolve(packageName)));
+  // No signal opens an inspector in a plane.
+  const flags = [...new Set([...process.execArgv, '--disable-sigusr1'])];
   let child: ChildProcess | undefined;
   let stopping = false;
   let quickDeaths = 0;
@@ -80,7 +82,7 @@ function startPlane(packageName: string, args: readonly string[], environment: R
   });
   const start = (): void => {
     const startedAt = Date.now();
-    child = spawn(process.execPath, [...process.execArgv, main, ...args], {
+    child = spawn(process.execPath, [...flags, main, ...args], {
       env: environment,
       stdio: ['ignore', 'inherit', 'inherit'],
       // The terminal's Ctrl-C is ours to pass on, once, in the right order.

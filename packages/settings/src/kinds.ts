@@ -48,6 +48,18 @@ export const origin = z.string().refine((text) => URL.canParse(text) && new URL(
   error: 'takes an origin such as https://api.example.com, without a path',
 });
 
+const baseUrlError =
+  'takes a base address such as https://mirror.example.com, without a slash at its end, query or password';
+/** A base address that paths are put after. */
+export const baseUrl = z.string({ error: baseUrlError }).refine(
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password;
+    return isPlain && !/[/?#]$|[?#]/.test(text);
+  },
+  { error: baseUrlError },
+);
+
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export const logLevel = z.enum(logLevels, { error: `takes ${logLevels.slice(0, -1).join(', ')} or silent` });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Provenance, provenanceSchema } from '@sotto/attestation';
-import { AttestationError } from './open-producer.ts';
+import { AttestationError } from './open-attestation.ts';
 
 /** Reads PROVENANCE_FILE, JSON of `provenanceSchema`, which the image brings along. Throws `AttestationError`. */
 export function readProvenance(file: string): Provenance {

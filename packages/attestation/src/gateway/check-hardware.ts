@@ -23,7 +23,8 @@ import {
   tdxQuoteChecks,
 } from '../tdx/verify-tdx.ts';
 import type { Check, Rungs } from '../verdict.ts';
-import type { GatewayEvidence, GatewaySnpEvidence, GatewayTdxEvidence } from './evidence.ts';
+import { requireProvenance } from './check-provenance.ts';
+import type { GatewayEvidence, GatewaySnpEvidence, GatewayTdxEvidence, Provenance } from './evidence.ts';
 import { matchSnp, matchTdx, requireChip, requireProcessor } from './match-pins.ts';
 import type { GatewayPins } from './pins.ts';
 
@@ -37,6 +38,7 @@ export const gatewayChecks = [
   'gateway.report_data',
   'gateway.measurement',
   'gateway.platform',
+  'gateway.provenance',
   'gateway.tls_key',
 ] as const;
 export type GatewayCheckName = (typeof gatewayChecks)[number];
@@ -70,6 +72,8 @@ export interface HardwareTask {
   readonly checks: CheckList<GatewayCheckName>;
   readonly pins: GatewayPins;
   readonly time: VerificationTime;
+  /** What the gateway says it was built from. */
+  readonly provenance: Provenance | undefined;
   readonly statementFor: (purpose: Statement['purpose']) => Bytes;
 }
 
@@ -114,6 +118,9 @@ async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promi
     bound = await checks.make('gateway.report_data', () => requireReportData(report.reportData, task));
     await checks.make('gateway.measurement', () => matchTdx(report, dstack?.identity, pins));
     await checks.make('gateway.platform', () => requireProcessor(tdx.platform, pins));
+    await checks.make('gateway.provenance', () =>
+      requireProvenance(task.provenance, evidence.app_compose, dstack?.checks ?? []),
+    );
   }
   return {
     more: [...tdx.checks, ...(dstack?.checks ?? [])],
@@ -125,6 +132,7 @@ async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promi
         ...tdxCollateralChecks,
         'gateway.tls_key',
         ...(pins.tdx?.platforms === undefined ? [] : (['gateway.platform'] as const)),
+        ...(pins.require_provenance === true ? (['gateway.provenance'] as const) : []),
       ],
     },
   };
@@ -153,6 +161,9 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
     bound = await checks.make('gateway.report_data', () => requireReportData(report.reportData, task));
     await checks.make('gateway.measurement', () => matchSnp(report, dstack?.identity, pins));
     await checks.make('gateway.platform', () => requireChip(report, pins));
+    await checks.make('gateway.provenance', () =>
+      requireProvenance(task.provenance, evidence.app_compose, dstack?.checks ?? []),
+    );
   }
   return {
     more: [...snp.checks, ...(dstack?.checks ?? [])],
@@ -164,6 +175,7 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
         ...snpCurrencyChecks,
         'gateway.tls_key',
         ...(pins.sev_snp?.platforms === undefined ? [] : (['gateway.platform'] as const)),
+        ...(pins.require_provenance === true ? (['gateway.provenance'] as const) : []),
       ],
     },
   };

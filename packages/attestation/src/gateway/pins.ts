@@ -71,5 +71,7 @@ export const gatewayPinsSchema = z.strictObject({
       platforms: z.array(hex(64)).optional(),
     })
     .optional(),
+  /** Asks that the image which the gateway claims to run is one that its hardware measured. */
+  require_provenance: z.boolean().optional(),
 });
 export type GatewayPins = z.infer<typeof gatewayPinsSchema>;

@@ -112,7 +112,7 @@ describe('a gateway with everything in order', () => {
     const result = await verify(await tdxDocument());
     expect(failed(result.checks)).toEqual([]);
     expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx', keySet });
-    expect(notMade(result.checks)).toEqual(['gateway.platform']);
+    expect(notMade(result.checks)).toEqual(['gateway.platform', 'gateway.provenance']);
   });
 
   it('is hardware_verified on SEV-SNP, with its keys', async () => {
@@ -295,7 +295,7 @@ describe('platform pins', () => {
 
   it('are needed for hardware_verified once they are given', async () => {
     const result = await verify(await tdxDocument(), { pins: of('aa'.repeat(16)) });
-    expect(notMade(result.checks)).toEqual([]);
+    expect(notMade(result.checks)).toEqual(['gateway.provenance']);
     expect(result.verdict).toBe('hardware_verified');
     expect((await verify(await tdxDocument(), { pins: of('ab'.repeat(16)) })).verdict).toBe('untrusted');
   });
@@ -334,6 +334,78 @@ describe('a dstack machine', () => {
       'gateway.measurement',
       'dstack.runtime_replay',
     ]);
+  });
+});
+
+describe('what a gateway says it was built from', () => {
+  const digest = `sha256:${'5a'.repeat(32)}`;
+  const provenance = { repository: 'https://git.example/sotto', commit: '0'.repeat(40), image_digest: digest };
+  const required = (pins: GatewayPins): GatewayPins => ({ ...pins, require_provenance: true });
+
+  /** A machine that measured this compose file, and pins of what it measured. */
+  async function measured(composeFile: string, claim: object | undefined) {
+    const appCompose = JSON.stringify({ manifest_version: 2, docker_compose_file: composeFile });
+    const hash = toHex(sha256(new TextEncoder().encode(appCompose)));
+    const log = ['system-preparing:', `app-id:${hash.slice(0, 40)}`, `compose-hash:${hash}`, 'system-ready:'].map(
+      (line) => {
+        const [event = '', event_payload = ''] = line.split(':');
+        return { imr: 3, event_type: 0x0800_0001, digest: '', event, event_payload };
+      },
+    );
+    const rtmrs = [0, 0, 0].map(() => new Uint8Array(48)).concat(Uint8Array.from(replay(parseEventLog(log), 3)));
+    const made = await tdxDocument({ machine: { rtmrs }, evidence: { event_log: log, app_compose: appCompose } });
+    const measurements = [{ mr_td: zeros, rtmr0: zeros, rtmr1: zeros, rtmr2: zeros, compose_hash: hash }];
+    return {
+      document: { ...made, ...(claim && { provenance: claim }) },
+      pins: { tdx: { minimum_evaluation_number: 18, measurements } } satisfies GatewayPins,
+    };
+  }
+  const outcomeOf = (result: GatewayVerification) =>
+    result.checks.find(({ name }) => name === 'gateway.provenance')?.outcome;
+
+  it('is corroborated where the measured compose file runs that image', async () => {
+    const lines = [
+      'services:',
+      '  redis:',
+      '    image: redis:8',
+      '  broker:',
+      `    image: "reg.example/sotto@${digest}"`,
+    ];
+    const { document, pins: ours } = await measured(lines.join('\n'), provenance);
+    const result = await verify(document, { pins: required(ours) });
+    expect(outcomeOf(result)).toBe('passed');
+    expect(result.verdict).toBe('hardware_verified');
+  });
+
+  it.each([
+    ['runs another', `    image: reg.example/sotto@sha256:${'5b'.repeat(32)}`],
+    ['names it in a remark only', `    # image: reg.example/sotto@${digest}\n    image: x@sha256:${'5b'.repeat(32)}`],
+    ['names it after another', `    image: x@sha256:${'5b'.repeat(32)} # image: y@${digest}`],
+  ])('is contradicted where the measured compose file %s', async (_, composeFile) => {
+    const { document, pins: ours } = await measured(composeFile, provenance);
+    const result = await verify(document, { pins: ours });
+    expect(failed(result.checks)).toEqual(['gateway.provenance']);
+    expect(result.verdict).toBe('untrusted');
+  });
+
+  it('stays a claim where nothing was measured to compare with, and then holds back only whoever asks for it', async () => {
+    const tagged = await measured('    image: reg.example/sotto:latest', provenance);
+    const silent = await measured(`    image: reg.example/sotto@${digest}`, undefined);
+    const plain = { document: { ...(await tdxDocument()), provenance }, pins };
+    for (const { document, pins: ours } of [tagged, silent, plain]) {
+      const result = await verify(document, { pins: ours });
+      expect([outcomeOf(result), result.verdict]).toEqual(['not_made', 'hardware_verified']);
+      expect((await verify(document, { pins: required(ours) })).verdict).toBe('cryptographically_checked');
+    }
+  });
+
+  it.each([
+    ['a repository that is no https address', { ...provenance, repository: 'javascript:alert(1)' }],
+    ['a short commit id', { ...provenance, commit: 'abc1234' }],
+    ['a digest without its kind', { ...provenance, image_digest: '5a'.repeat(32) }],
+  ])('is no evidence with %s', async (_, claim) => {
+    const { document, pins: ours } = await measured('', claim);
+    expect(failed((await verify(document, { pins: ours })).checks)).toEqual(['gateway.format']);
   });
 });
 

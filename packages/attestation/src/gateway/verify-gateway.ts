@@ -70,6 +70,7 @@ export async function verifyGatewayUnder(
     checks,
     pins,
     time: { now: challenge.now, toleranceMs: asked.toleranceMs },
+    provenance: evidence.provenance,
     statementFor: (purpose) => {
       const { nonce, origin } = challenge;
       return statementBytes({ keySetDigest: keys.digest, nonce, origin, purpose });

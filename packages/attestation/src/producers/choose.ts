@@ -13,7 +13,8 @@ export interface MachineAbilities {
 }
 
 export type ProducerChoice =
-  | { readonly kind: 'off' | 'simulated' }
+  | { readonly kind: 'off' }
+  | { readonly kind: 'simulated' }
   | { readonly kind: 'configfs'; readonly directory: string }
   | { readonly kind: 'dstack'; readonly socketPath: string }
   /** Why the mode cannot be had here, to follow "ATTESTATION is `…`: ". */

@@ -48,6 +48,12 @@ export async function verifyRevocationList(
   };
 }
 
+/** When a list was made and when the next one is due, as it says itself: nobody's word until its signature is checked. */
+export function crlPeriod(der: Bytes): Period {
+  const [, , , thisUpdate, nextUpdate] = parseSigned(der).fields;
+  return { fromMs: derTime(thisUpdate), untilMs: derTime(nextUpdate) };
+}
+
 /** Refuses when one of the certificates is on the list. */
 export function requireUnrevoked(list: RevocationList, certificates: readonly Certificate[]): void {
   for (const { serialNumber, commonName } of certificates) {

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import type { Provenance } from '@sotto/attestation';
+import type { EvidenceProducer } from '@sotto/attestation/producers';
+import { type Repeated, repeat } from '@sotto/http';
+import type { BrokerEvents } from '../events.ts';
+import type { NamedTlsKeys } from '../tls/open-tls.ts';
+import { AddressLimit } from './address-limit.ts';
+import type { AttestationRouteDependencies } from './attestation-route.ts';
+import { GatewayAttestation } from './gateway-attestation.ts';
+import { KeySetKeeper } from './key-set-keeper.ts';
+import type { ReceiptKey } from './receipt-key.ts';
+
+/** How a broker attests itself. */
+export interface GatewayOptions {
+  /** The public address of this broker, without a path. */
+  readonly origin: string;
+  readonly producer: EvidenceProducer;
+  /** The keys that connections meet; undefined without TLS of our own. */
+  readonly tlsKeys: (() => NamedTlsKeys) | undefined;
+  readonly provenance?: Provenance | undefined;
+}
+
+export interface Gateway {
+  readonly route: AttestationRouteDependencies;
+  /** Looks once, right after its start, whether evidence is to be had, and keeps the vendors' documents fresh. */
+  readonly upkeep: Repeated;
+}
+
+const tendMs = 60_000;
+/** By one address. */
+const attestationsPerMinute = 60;
+const maxAddresses = 10_000;
+
+/** Puts together what attests a broker of one registry and one receipt key. */
+export function buildGateway(
+  { origin, producer, tlsKeys, provenance }: GatewayOptions,
+  broker: {
+    readonly registryDigest: string;
+    readonly receiptKey: ReceiptKey['named'];
+    readonly events: BrokerEvents;
+    readonly now: () => number;
+  },
+): Gateway {
+  const { registryDigest, receiptKey, events, now } = broker;
+  const attestation = new GatewayAttestation({
+    producer,
+    keySets: new KeySetKeeper({ origin, tlsKeys, receiptKey, registryDigest, now }),
+    origin,
+    provenance,
+    onFailed: events.attestationFailed,
+  });
+  let hasTried = false;
+  return {
+    route: { attestation, limit: new AddressLimit({ perMinute: attestationsPerMinute, maxAddresses, now }) },
+    upkeep: repeat(tendMs, async () => {
+      // The first evidence also tells which of the vendors' documents this machine needs.
+      if (!hasTried) await attestation.evidenceFor(randomBytes(32).toString('hex')).catch(() => {});
+      hasTried = true;
+      await producer.tend();
+    }),
+  };
+}

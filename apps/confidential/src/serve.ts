@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import type { Environment } from '@sotto/settings';
+import { createRedisState } from '@sotto/state';
+import { builtInRegistry } from './built-in-registry.ts';
+import { readConfig } from './config.ts';
+import { brokerEvents } from './events.ts';
+import { AttestationError, openAttestation } from './gateway/open-attestation.ts';
+import { readProvenance } from './gateway/read-provenance.ts';
+import { openLog } from './log.ts';
+import { openTls } from './tls/open-tls.ts';
+import { buildBroker, RegistryFileError } from './wiring.ts';
+
+/** How long running requests may take to come to their end after SIGTERM. */
+const drainMs = 30_000;
+
+/**
+ * Runs the broker until a signal ends it. `environment` is what the process was given.
+ */
+export async function serve(environment: Environment): Promise<void> {
+  await start(environment).catch(endStart);
+}
+
+async function start(environment: Environment): Promise<void> {
+  const read = readConfig(environment);
+  if (!read.ok) throw new StartError(read.message);
+  const { config } = read;
+  const logger = openLog(config.logLevel);
+  const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
+  const state = createRedisState({ url: config.redisUrl, onVolatile });
+  const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
+    throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
+  });
+  const producer = await openAttestation({
+    mode: config.attestation,
+    isProduction: config.isProduction,
+    collateralUrl: config.collateralUrl,
+    onExpiring: brokerEvents(logger).collateralExpiring,
+  });
+  const provenance = config.provenanceFile === undefined ? undefined : readProvenance(config.provenanceFile);
+  const broker = await buildBroker({
+    state,
+    logger,
+    registryFile: config.providersFile === undefined ? builtInRegistry() : readRegistryFile(config.providersFile),
+    providerKey: (name) => environment[name],
+    secrets: config.secrets,
+    media: config.media,
+    trustProxy: config.trustProxy,
+    tls: tls?.options,
+    gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
+  });
+  await broker.start();
+  await broker.app.listen({ host: config.host, port: config.port });
+  const followed = tls?.follow?.(broker.app.server);
+  followed?.start();
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    void Promise.all([followed?.stop(), broker.drain(drainMs)])
+      .then(() => state.close())
+      .then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/** A start that cannot go on: one line, no stack. */
+class StartError extends Error {}
+
+function readRegistryFile(name: string): { name: string; bytes: Buffer } {
+  try {
+    return { name, bytes: readFileSync(name) };
+  } catch {
+    throw new StartError(`PROVIDERS_FILE is \`${name}\`: it takes the path of a readable file`);
+  }
+}
+
+function endStart(error: unknown): never {
+  const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
+  const listening = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const message = listening
+    ? 'CONFIDENTIAL_PORT is taken by another process: choose a free one'
+    : known && error instanceof Error
+      ? error.message
+      : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
+  process.stderr.write(`sotto-confidential: ${message}\n`);
+  process.exit(1);
+}

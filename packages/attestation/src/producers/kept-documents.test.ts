@@ -1,0 +1,112 @@
+import { expect, it, vi } from 'vitest';
+import { KeptDocuments } from './kept-documents.ts';
+
+const dayMs = 86_400_000;
+
+function world(lifeMs = 30 * dayMs) {
+  let now = 0;
+  let loads = 0;
+  let state: 'fine' | 'down' | 'slow' = 'fine';
+  const release: (() => void)[] = [];
+  const told: string[] = [];
+  const kept = new KeptDocuments<string>({
+    now: () => now,
+    patienceMs: 5,
+    onExpiring: (key, until) => told.push(`${key} ${(until - now) / dayMs}`),
+    load: async (key) => {
+      loads += 1;
+      const document = `${key} ${loads}`;
+      if (state === 'down') throw new Error('down');
+      if (state === 'slow') await new Promise<void>((resolve) => release.push(resolve));
+      return { document, until: now + lifeMs };
+    },
+  });
+  return {
+    kept,
+    told,
+    loads: () => loads,
+    pass: (days: number) => {
+      now += days * dayMs;
+    },
+    become: (next: typeof state) => {
+      state = next;
+    },
+    release: () => {
+      for (const go of release) go();
+    },
+  };
+}
+
+it('loads once for all who ask at once, and keeps the answer', async () => {
+  const { kept, loads } = world();
+  expect(await Promise.all([kept.get('a'), kept.get('a'), kept.get('a')])).toEqual(['a 1', 'a 1', 'a 1']);
+  expect(await kept.get('a')).toBe('a 1');
+  expect(loads()).toBe(1);
+});
+
+it('renews at half of the time, behind whoever asks', async () => {
+  const { kept, loads, pass } = world();
+  await kept.get('a');
+  pass(14);
+  await kept.tend();
+  expect(loads()).toBe(1);
+  pass(1.1);
+  expect(await kept.get('a')).toBe('a 1');
+  await kept.tend();
+  expect(await kept.get('a')).toBe('a 2');
+});
+
+it('serves what is still valid when renewing fails, tells a week ahead once a day, and then has nothing', async () => {
+  const { kept, told, pass, become } = world();
+  await kept.get('a');
+  become('down');
+  pass(20);
+  await kept.tend();
+  expect(await kept.get('a')).toBe('a 1');
+  expect(told).toEqual([]);
+  pass(4);
+  await kept.tend();
+  pass(0.5);
+  await kept.tend();
+  expect(told).toEqual(['a 6']);
+  pass(1);
+  await kept.tend();
+  expect(told).toEqual(['a 6', 'a 4.5']);
+  pass(5);
+  expect(await kept.get('a')).toBeUndefined();
+  become('fine');
+  pass(0.01);
+  expect(await kept.get('a')).toMatch(/^a /);
+});
+
+it('keeps nobody waiting, and uses what comes later', async () => {
+  const { kept, become, release, loads } = world();
+  become('slow');
+  expect(await kept.get('a')).toBeUndefined();
+  expect(await kept.get('a')).toBeUndefined();
+  expect(loads()).toBe(1);
+  release();
+  await kept.tend();
+  await vi.waitFor(async () => expect(await kept.get('a')).toBe('a 1'));
+});
+
+it('does not ask again at once where nothing could be had', async () => {
+  const { kept, become, loads, pass } = world();
+  become('down');
+  for (let tries = 0; tries < 5; tries += 1) expect(await kept.get('a')).toBeUndefined();
+  expect(loads()).toBe(1);
+  pass(1);
+  await kept.get('a');
+  expect(loads()).toBe(2);
+});
+
+it('holds no more than a few, whoever asks', async () => {
+  const { kept, loads } = world();
+  for (let key = 0; key < 100; key += 1) await kept.get(String(key));
+  expect(loads()).toBe(8);
+});
+
+it('never takes what has already ended', async () => {
+  const { kept } = world(0);
+  expect(await kept.get('a')).toBeUndefined();
+});

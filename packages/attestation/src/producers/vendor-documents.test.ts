@@ -1,0 +1,164 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { concatBytes } from '../bytes/bytes.ts';
+import { fromHex } from '../bytes/encodings.ts';
+import { verifySnp, verifyTdx } from '../index.ts';
+import { parseSnpReport } from '../snp/report.ts';
+import type { TdxCollateral } from '../tdx/collateral.ts';
+import { littleEndian, toPem } from '../testing/issuer.ts';
+import { failed, notMade } from '../testing/outcomes.ts';
+import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
+import { vcekPathOf } from './amd-endorsement.ts';
+import { VendorDocuments } from './vendor-documents.ts';
+
+/** Answers by address; what is not there is 404. */
+let answers: Map<string, () => Response>;
+let asked: string[];
+beforeEach(() => {
+  answers = new Map();
+  asked = [];
+});
+const now = Date.parse('2026-03-20T00:00:00Z');
+const vendors = (mirror?: string): VendorDocuments =>
+  new VendorDocuments({
+    now: () => now,
+    mirror,
+    onExpiring: () => {},
+    fetch: async (url) => {
+      asked.push(url);
+      return answers.get(url)?.() ?? new Response('', { status: 404 });
+    },
+  });
+
+describe('collateral of Intel', () => {
+  const recorded = vectorJson<TdxCollateral>('tdx/collateral_2026-03_90c06f.json');
+  const quote = vectorDstackQuote('dstack/quote-report.json');
+  const time = { now: new Date(now) };
+  const intel = 'https://api.trustedservices.intel.com';
+  const chain = (name: string, pem: string) => ({ headers: { [name]: encodeURIComponent(pem) } });
+
+  /** Intel's bodies as they were before somebody took them apart. */
+  function serve(base: string, rootCrl: string, root: () => Response): void {
+    const tcb = `{"tcbInfo":${recorded.tcb_info},"signature":"${recorded.tcb_info_signature}"}`;
+    const qe = `{"enclaveIdentity":${recorded.qe_identity},"signature":"${recorded.qe_identity_signature}"}`;
+    answers.set(
+      `${base}/tdx/certification/v4/tcb?fmspc=90c06f000000`,
+      () => new Response(tcb, chain('TCB-Info-Issuer-Chain', recorded.tcb_info_issuer_chain)),
+    );
+    answers.set(
+      `${base}/tdx/certification/v4/qe/identity`,
+      () => new Response(qe, chain('SGX-Enclave-Identity-Issuer-Chain', recorded.qe_identity_issuer_chain)),
+    );
+    answers.set(
+      `${base}/sgx/certification/v4/pckcrl?ca=platform&encoding=der`,
+      () => new Response(fromHex(recorded.pck_crl, 'the list')),
+    );
+    answers.set(rootCrl, root);
+  }
+
+  it('is what Intel signed, byte for byte, and verifies under Intel’s root', async () => {
+    const rootCrl = 'https://certificates.trustedservices.intel.com/IntelSGXRootCA.der';
+    serve(intel, rootCrl, () => new Response(fromHex(recorded.root_ca_crl, 'the list')));
+    const collateral = await vendors().collateralFor(quote);
+    expect(collateral).toMatchObject({ tcb_info: recorded.tcb_info, qe_identity: recorded.qe_identity });
+    const verified = await verifyTdx({ quote, collateral }, time, { minimumEvaluationNumber: 18 });
+    expect([failed(verified.checks), notMade(verified.checks)]).toEqual([[], []]);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('may come from a mirror, whose root list is hex', async () => {
+    const mirror = 'https://pccs.example';
+    serve(mirror, `${mirror}/sgx/certification/v4/rootcacrl`, () => new Response(`${recorded.root_ca_crl}\n`));
+    const collateral = await vendors(mirror).collateralFor(quote);
+    const verified = await verifyTdx({ quote, collateral }, time, { minimumEvaluationNumber: 18 });
+    expect([failed(verified.checks), notMade(verified.checks)]).toEqual([[], []]);
+    expect(asked.every((url) => url.startsWith(mirror))).toBe(true);
+  });
+
+  it.each<[string, (base: string) => void]>([
+    ['is refused', () => answers.clear()],
+    [
+      'has no issuer chain',
+      (base) => answers.set(`${base}/tdx/certification/v4/qe/identity`, () => new Response('{}')),
+    ],
+    [
+      'is of another form',
+      (base) => answers.set(`${base}/tdx/certification/v4/tcb?fmspc=90c06f000000`, () => new Response('{"tcbInfo":1}')),
+    ],
+    [
+      'never ends',
+      (base) =>
+        answers.set(
+          `${base}/tdx/certification/v4/tcb?fmspc=90c06f000000`,
+          () => new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(65_536)) })),
+        ),
+    ],
+  ])('is absent, and nothing breaks, where an answer %s', async (_, spoil) => {
+    const mirror = 'https://pccs.example';
+    serve(mirror, `${mirror}/sgx/certification/v4/rootcacrl`, () => new Response(recorded.root_ca_crl));
+    spoil(mirror);
+    expect(await vendors(mirror).collateralFor(quote)).toBeUndefined();
+  });
+});
+
+describe('certificates of AMD', () => {
+  const service = 'https://kdsintf.amd.com/vcek/v1';
+  const bytes = vectorBytes('snp/ms_milan_report.bin');
+  const report = parseSnpReport(bytes);
+  const vcek = vectorCertificate('snp/ms_milan_vcek.pem');
+  const ask = vectorCertificate('snp/ms_milan_ask.pem');
+  const ark = vectorCertificate('snp/ms_milan_ark.pem');
+  const time = { now: new Date(now) };
+
+  /** A certificate table as hosts build it: entries of name, offset and length, a zero entry, then the certificates. */
+  function table(...rows: [guid: string, content: Uint8Array][]) {
+    let offset = 24 * (rows.length + 1);
+    const heads = rows.map(([guid, content]) => {
+      const head = concatBytes(
+        fromHex(guid.replaceAll('-', ''), 'the guid'),
+        littleEndian(offset, 4),
+        littleEndian(content.length, 4),
+      );
+      offset += content.length;
+      return head;
+    });
+    return concatBytes(...heads, new Uint8Array(24), ...rows.map(([, content]) => content));
+  }
+  const guids = {
+    vcek: '63da758d-e664-4564-adc5-f4b93be8accd',
+    ask: '4ab7b379-bbac-4fe4-a02f-05aef327c782',
+    ark: 'c0b406a4-a803-4952-9743-3fb6014cd0ae',
+  };
+
+  it('are taken from the host’s table, and verify under AMD’s root', async () => {
+    const given = table([guids.ark, ark], [guids.ask, ask], [guids.vcek, vcek]);
+    const made = await vendors().endorsementFor(report, given);
+    const verified = await verifySnp({ report: bytes, ...made }, time, {});
+    expect(failed(verified.checks)).toEqual([]);
+    expect(verified.checks.find(({ name }) => name === 'snp.chip_binding')?.outcome).toBe('passed');
+    expect(asked).toEqual([`${service}/Milan/crl`]);
+  });
+
+  it('else from AMD, by chip and TCB, and once', async () => {
+    answers.set(`${service}/${vcekPathOf(report)}`, () => new Response(vcek));
+    answers.set(`${service}/Milan/cert_chain`, () => new Response(toPem(ask, ark)));
+    const ours = vendors();
+    for (const given of [undefined, new Uint8Array(), table([guids.ark, ark]), Uint8Array.of(1, 2, 3)]) {
+      expect(await ours.endorsementFor(report, given)).toMatchObject({ endorsementKey: vcek, intermediate: ask });
+    }
+    expect(asked.filter((url) => url.includes('SPL='))).toHaveLength(1);
+  });
+
+  it('name chip and TCB as each line has them', () => {
+    expect(vcekPathOf(report)).toMatch(/^Milan\/[0-9a-f]{128}\?blSPL=\d+&teeSPL=\d+&snpSPL=\d+&ucodeSPL=\d+$/);
+    const turin = parseSnpReport(vectorBytes('snp/ms_turin_report.bin'));
+    expect(vcekPathOf(turin)).toMatch(/^Turin\/[0-9a-f]{16}\?fmcSPL=\d+&blSPL=/);
+  });
+
+  it('are missed where neither has them: then there is no evidence', async () => {
+    const given = table([guids.vcek, vcek]);
+    given[20] = 0xff;
+    for (const host of [undefined, given]) {
+      await expect(vendors().endorsementFor(report, host)).rejects.toMatchObject({ code: 'endorsement_missing' });
+    }
+  });
+});

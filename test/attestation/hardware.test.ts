@@ -1,0 +1,322 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type GatewayPins, verifyGateway } from '@sotto/attestation';
+import { configfsSource, dstackSource, hardwareProducer, simulatedProducer } from '@sotto/attestation/producers';
+import { SnpMachine, TdxMachine } from '@sotto/attestation/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConfigfsStandIn } from './configfs-stand-in.ts';
+import { outcomes } from './outcomes.ts';
+import {
+  type AttestedBroker,
+  askForEvidence,
+  clock,
+  digestOf,
+  freshNonce,
+  pins,
+  startAttestedBroker,
+  tdxGuest,
+  vendorsWith,
+  verifier,
+} from './world.ts';
+
+let machine: TdxMachine;
+let verify: ReturnType<typeof verifier>;
+const stops: (() => Promise<unknown>)[] = [];
+
+async function start(): Promise<AttestedBroker & { readonly configfs: ConfigfsStandIn }> {
+  const { configfs, producer } = await tdxGuest(machine);
+  const broker = await startAttestedBroker(producer);
+  stops.push(
+    () => configfs.stop(),
+    () => broker.stop(),
+  );
+  return { ...broker, configfs };
+}
+
+beforeAll(async () => {
+  machine = await TdxMachine.make();
+  verify = verifier({ tdx: machine });
+});
+afterAll(async () => {
+  for (const stop of stops.reverse()) await stop();
+});
+
+describe('a broker inside a TDX guest', () => {
+  let broker: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    broker = await start();
+  });
+  const ask = async (nonce = freshNonce()) => {
+    const seen = await askForEvidence(broker.origin, nonce);
+    expect(seen.status).toBe(200);
+    return { seen, nonce };
+  };
+
+  it('is hardware_verified: with our pins, our nonce, and the key of the very connection', async () => {
+    const { seen, nonce } = await ask();
+    const verified = await verify(seen, { origin: broker.origin, nonce });
+    expect(outcomes(verified.checks, 'failed')).toEqual([]);
+    expect(outcomes(verified.checks, 'not_made')).toEqual(['gateway.platform', 'gateway.provenance']);
+    expect(verified).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx' });
+    expect(verified.keySet?.tls_public_keys).toEqual([
+      { origin: broker.origin, spki_sha256: createHash('sha256').update(seen.tlsSpki).digest('hex') },
+    ]);
+  });
+
+  it('leaves no report behind, and answers nothing from a cache', async () => {
+    const before = broker.configfs.reports;
+    const nonce = freshNonce();
+    await ask(nonce);
+    await ask(nonce);
+    expect(broker.configfs.reports).toBe(before + 2);
+    expect(await readdir(broker.configfs.directory)).toEqual([]);
+  });
+
+  it('is untrusted by the public verifier: nothing made for a test passes Intel’s root', async () => {
+    const { seen, nonce } = await ask();
+    const challenge = { nonce, origin: broker.origin, pins, now: new Date(clock.nowMs), tlsSpki: seen.tlsSpki };
+    const verified = await verifyGateway(seen.document, challenge);
+    expect(verified.verdict).toBe('untrusted');
+    expect(outcomes(verified.checks, 'failed')).toContain('tdx.pck_chain');
+  });
+
+  it('is caught with an old nonce (gateway.report_data)', async () => {
+    const { seen } = await ask();
+    const verified = await verify(seen, { origin: broker.origin, nonce: freshNonce() });
+    expect(outcomes(verified.checks, 'failed')).toEqual(['gateway.report_data']);
+    expect(verified).toMatchObject({ verdict: 'untrusted', keySet: undefined });
+  });
+
+  it('is caught with the quote of another origin (gateway.report_data, gateway.tls_key)', async () => {
+    const other = await start();
+    const { seen: ours, nonce } = await ask();
+    const theirs = await askForEvidence(other.origin, nonce);
+    // Another origin shows our evidence on its own connection.
+    const shown = { document: ours.document, tlsSpki: theirs.tlsSpki };
+    const verified = await verify(shown, { origin: other.origin, nonce });
+    expect(outcomes(verified.checks, 'failed')).toEqual(['gateway.report_data', 'gateway.tls_key']);
+    // Somebody in between, who has another key, shows it under our own name.
+    const between = await verify(shown, { origin: broker.origin, nonce });
+    expect(outcomes(between.checks, 'failed')).toEqual(['gateway.tls_key']);
+  });
+
+  it('is caught with another key set beside its quote (gateway.report_data)', async () => {
+    const { seen, nonce } = await ask();
+    const document = seen.document as { key_set: object };
+    const widened = { ...document, key_set: { ...document.key_set, not_after: 1_768_100_000 } };
+    const verified = await verify({ ...seen, document: widened }, { origin: broker.origin, nonce });
+    expect(outcomes(verified.checks, 'failed')).toEqual(['gateway.report_data']);
+  });
+
+  it('shows one snapshot: keys that change while the quote is made are in the next document', async () => {
+    const changing = await start();
+    changing.configfs.delayMs = 300;
+    const nonce = freshNonce();
+    const asked = askForEvidence(changing.origin, nonce);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = clock.nowMs;
+    await changing.pass(29.5);
+    expect(changing.keeper.named.spkiSha256).toHaveLength(2);
+    const seen = await asked;
+    const verified = await verify(seen, { origin: changing.origin, nonce });
+    expect(outcomes(verified.checks, 'failed')).toEqual([]);
+    expect(verified.keySet?.tls_public_keys).toHaveLength(1);
+    const next = await askForEvidence(changing.origin, nonce);
+    expect(digestOf(next.document)).not.toBe(digestOf(seen.document));
+    clock.nowMs = before;
+  });
+});
+
+describe('a broker whose TLS key changes', () => {
+  it('names the next key before it serves it, and the last one no more', async () => {
+    const begin = clock.nowMs;
+    const broker = await start();
+    const look = async () => {
+      const nonce = freshNonce();
+      const seen = await askForEvidence(broker.origin, nonce);
+      return { seen, nonce, verified: await verify(seen, { origin: broker.origin, nonce }) };
+    };
+    const first = await look();
+    await broker.pass(29.2);
+    const announced = await look();
+    expect(announced.verified).toMatchObject({ verdict: 'hardware_verified' });
+    expect(announced.verified.keySet?.tls_public_keys).toHaveLength(2);
+    expect(announced.seen.tlsSpki).toEqual(first.seen.tlsSpki);
+    await broker.pass(1);
+    const changed = await look();
+    expect(changed.verified).toMatchObject({ verdict: 'hardware_verified' });
+    expect(changed.seen.tlsSpki).not.toEqual(first.seen.tlsSpki);
+    // Who verified while both were named meets the new key without a surprise.
+    const stillGood = await verify(
+      { ...announced.seen, tlsSpki: changed.seen.tlsSpki },
+      { origin: broker.origin, nonce: announced.nonce },
+    );
+    expect(stillGood.verdict).toBe('hardware_verified');
+    // Who verified before that must look again, and whoever has got hold of the old key is found out.
+    const stale = await verify(
+      { ...first.seen, tlsSpki: changed.seen.tlsSpki },
+      { origin: broker.origin, nonce: first.nonce },
+    );
+    expect(outcomes(stale.checks, 'failed')).toEqual(['gateway.key_set_validity', 'gateway.tls_key']);
+    const stolen = await verify(
+      { ...changed.seen, tlsSpki: first.seen.tlsSpki },
+      { origin: broker.origin, nonce: changed.nonce },
+    );
+    expect(outcomes(stolen.checks, 'failed')).toEqual(['gateway.tls_key']);
+    clock.nowMs = begin;
+  });
+});
+
+describe('simulated evidence', () => {
+  it('is caught when it is passed off as hardware (tdx.format, snp.format)', async () => {
+    const broker = await startAttestedBroker(await simulatedProducer());
+    stops.push(() => broker.stop());
+    const nonce = freshNonce();
+    const seen = await askForEvidence(broker.origin, nonce);
+    const honest = await verify(seen, { origin: broker.origin, nonce });
+    expect(outcomes(honest.checks, 'failed')).toEqual(['simulated.hardware']);
+    const document = seen.document as { evidence: { simulated_evidence: string } };
+    const { simulated_evidence: bytes } = document.evidence;
+    for (const [evidence, check] of [
+      [{ tee_type: 'tdx', quote: bytes }, 'tdx.format'],
+      [{ tee_type: 'sev_snp', report: bytes, endorsement_key: bytes, intermediate: bytes }, 'snp.format'],
+    ] as const) {
+      const verified = await verify({ ...seen, document: { ...document, evidence } }, { origin: broker.origin, nonce });
+      expect(outcomes(verified.checks, 'failed')).toContain(check);
+      expect(verified).toMatchObject({ verdict: 'untrusted', keySet: undefined });
+    }
+  });
+});
+
+describe('a broker inside a SEV-SNP guest', () => {
+  it('is hardware_verified with the certificates that its host gave', async () => {
+    const snp = await SnpMachine.make('milan');
+    const { endorsementKey, intermediate, revocationList = new Uint8Array() } = await snp.evidence();
+    const configfs = await ConfigfsStandIn.make({
+      provider: 'sev_guest',
+      report: (reportData) => snp.report({ reportData }),
+      certificates: certificateTable({
+        '63da758de6644564adc5f4b93be8accd': endorsementKey,
+        '4ab7b379bbac4fe4a02f05aef327c782': intermediate,
+      }),
+    });
+    const source = configfsSource({ directory: configfs.directory, files: configfs.files });
+    const list = async () => new Response(Uint8Array.from(revocationList));
+    const broker = await startAttestedBroker(
+      hardwareProducer(source, vendorsWith([[/\/vcek\/v1\/Milan\/crl$/, list]])),
+    );
+    stops.push(
+      () => configfs.stop(),
+      () => broker.stop(),
+    );
+    const nonce = freshNonce();
+    const seen = await askForEvidence(broker.origin, nonce);
+    const verified = await verifier({ snp })(seen, { origin: broker.origin, nonce });
+    expect(outcomes(verified.checks, 'failed')).toEqual([]);
+    expect(verified).toMatchObject({ verdict: 'hardware_verified', teeType: 'sev_snp' });
+  });
+});
+
+describe('a broker inside a dstack guest', () => {
+  let agent: Server;
+  afterAll(() => agent?.close());
+
+  it('is known by what its hardware measured: the compose file that runs it', async () => {
+    const digest = `sha256:${'5a'.repeat(32)}`;
+    const appCompose = JSON.stringify({
+      docker_compose_file: `services:\n  broker:\n    image: r.example/sotto@${digest}\n`,
+    });
+    const composeHash = createHash('sha256').update(appCompose).digest('hex');
+    const log = ['system-preparing:', `compose-hash:${composeHash}`, 'system-ready:'].map((line) => {
+      const [event = '', event_payload = ''] = line.split(':');
+      return { imr: 3, event_type: 0x0800_0001, digest: '', event, event_payload };
+    });
+    const rtmr3 = log.reduce((value, { event, event_payload }) => {
+      const event_digest = createHash('sha384')
+        .update(Buffer.from([1, 0, 0, 8]))
+        .update(`:${event}:`)
+        .update(Buffer.from(event_payload, 'hex'))
+        .digest();
+      return createHash('sha384').update(value).update(event_digest).digest();
+    }, Buffer.alloc(48));
+    agent = createServer((request, response) => {
+      let body = '';
+      request.on('data', (piece) => {
+        body += piece;
+      });
+      request.on('end', async () => {
+        if (request.url === '/Info')
+          return response.end(JSON.stringify({ tcb_info: JSON.stringify({ app_compose: appCompose }) }));
+        const { report_data } = JSON.parse(body) as { report_data: string };
+        const rtmrs = [0, 0, 0].map(() => new Uint8Array(48)).concat(Uint8Array.from(rtmr3));
+        const quote = await machine.quote({ reportData: Uint8Array.from(Buffer.from(report_data, 'hex')), rtmrs });
+        return response.end(
+          JSON.stringify({ quote: Buffer.from(quote).toString('hex'), event_log: JSON.stringify(log) }),
+        );
+      });
+    });
+    const socketPath = join(tmpdir(), `sotto-agent-${process.pid}.sock`);
+    await new Promise<void>((resolve) => agent.listen(socketPath, resolve));
+    const broker = await startAttestedBroker(hardwareProducer(dstackSource({ socketPath }), vendorsWith([])), {
+      repository: 'https://git.example/sotto',
+      commit: '0'.repeat(40),
+      image_digest: digest,
+    });
+    stops.push(() => broker.stop());
+    const nonce = freshNonce();
+    const seen = await askForEvidence(broker.origin, nonce);
+    const zeros = '00'.repeat(48);
+    const byCompose: GatewayPins = {
+      tdx: {
+        minimum_evaluation_number: 18,
+        measurements: [{ mr_td: zeros, rtmr0: zeros, rtmr1: zeros, rtmr2: zeros, compose_hash: composeHash }],
+      },
+    };
+    const verified = await verify(seen, { origin: broker.origin, nonce, pins: byCompose });
+    expect(outcomes(verified.checks, 'failed')).toEqual([]);
+    expect(outcomes(verified.checks, 'passed')).toContain('gateway.provenance');
+    // Intel could not be reached: evidence all the same, worth one rung less.
+    expect(outcomes(verified.checks, 'not_made')).toContain('tdx.collateral_format');
+    expect(verified.verdict).toBe('cryptographically_checked');
+  });
+});
+
+describe('when many ask at once', () => {
+  it('one quote is made at a time, a few wait, the others are told to come again, and then all is as before', async () => {
+    const broker = await start();
+    broker.configfs.delayMs = 20;
+    const all = await Promise.all(Array.from({ length: 100 }, () => askForEvidence(broker.origin, freshNonce())));
+    const of = (status: number) => all.filter((seen) => seen.status === status);
+    expect(of(200).length).toBeGreaterThan(0);
+    expect(of(200).length + of(429).length + of(503).length).toBe(100);
+    expect([of(503).length > 0, of(429).length > 0]).toEqual([true, true]);
+    for (const { headers, document } of [...of(429), ...of(503)]) {
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      const { error } = document as { error: { type: string } };
+      expect(['rate_limited', 'service_unavailable']).toContain(error.type);
+    }
+    expect(broker.configfs.reports).toBe(of(200).length);
+    expect([broker.configfs.mostOpen, broker.configfs.open]).toEqual([1, 0]);
+    // The minute is over.
+    clock.nowMs += 60_000;
+    expect((await askForEvidence(broker.origin, freshNonce())).status).toBe(200);
+    clock.nowMs -= 60_000;
+  });
+});
+
+/** What a SEV-SNP host hands its guest: entries of name, offset and length, a zero entry, then the certificates. */
+function certificateTable(certificates: Readonly<Record<string, Uint8Array>>): Uint8Array {
+  let offset = 24 * (Object.keys(certificates).length + 1);
+  const heads = Object.entries(certificates).map(([name, { length }]) => {
+    const head = Buffer.alloc(24);
+    head.write(name, 'hex');
+    head.writeUInt32LE(offset, 16);
+    head.writeUInt32LE(length, 20);
+    offset += length;
+    return head;
+  });
+  return Buffer.concat([...heads, Buffer.alloc(24), ...Object.values(certificates)]);
+}
