@@ -3,12 +3,17 @@ import type { BrokerEvents } from './events.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
 import type { ProviderSet } from './providers/provider-set.ts';
 import type { SettlementDependencies } from './settlement/request-settlement.ts';
+import type { Enclaves } from './tee/enclaves.ts';
+import type { ProviderReceipts } from './tee/provider-receipts.ts';
 
 /** What serving one inference request takes. */
 export interface InferenceDependencies {
   readonly admission: AdmissionDependencies;
   readonly settlement: SettlementDependencies;
   readonly providers: ProviderSet;
+  /** How `tee` routes are reached. */
+  readonly enclaves: Enclaves;
+  readonly providerReceipts: ProviderReceipts;
   readonly measurements: MeasurementLog;
   readonly events: BrokerEvents;
   readonly now: () => number;

@@ -19,6 +19,14 @@ export interface BrokerEvents {
     readonly error: string;
   }): void;
   attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
+  /** An enclave that no content was sent to: the checks that did not pass, and why. Of evidence only digests and names. */
+  enclaveRefused(fields: {
+    readonly route: string;
+    readonly verdict: string;
+    readonly checks: readonly { readonly name: string; readonly reason: string }[];
+  }): void;
+  /** Nothing was found out about an enclave: where its evidence could not be had, and how that failed. */
+  enclaveUnknown(fields: { readonly route: string; readonly reason: string }): void;
   routesDropped(routes: readonly DroppedRoute[]): void;
   excess(fields: { readonly route: string; readonly excessNusd: bigint }): void;
   settlementDelayed(fields: { readonly pending: number }): void;
@@ -42,6 +50,8 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     request: (fields) => logger.info(fields, 'request'),
     refused: (fields) => logger.info(fields, 'request refused'),
     attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
+    enclaveRefused: (fields) => logger.error(fields, 'enclave refused'),
+    enclaveUnknown: (fields) => logger.warn(fields, 'no evidence of an enclave'),
     routesDropped: (routes) =>
       logger.warn(
         { routes: routes.map((route) => `${route.modelId}@${route.providerId}: ${route.reason}`) },

@@ -1,7 +1,7 @@
 import type { Metered } from '@sotto/money';
-import type { ReportedUsage } from '@sotto/providers';
+import type { ReportedUsage, Upstream } from '@sotto/providers';
 import { type AttemptEnd, type MeasuredOutput, measureAttempt, type Route } from '@sotto/router';
-import type { Operation } from '@sotto/wire';
+import { headerNames, type Operation } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
 import { RateLimitError } from './admission/redeem.ts';
@@ -9,9 +9,11 @@ import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
 import type { AttemptFailure } from './attempts/attempt.ts';
 import { ClientLink } from './attempts/client-link.ts';
 import { Deadline } from './attempts/deadline.ts';
-import { type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
+import { type AttemptRun, type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
+import type { CallableProvider } from './providers/provider-set.ts';
 import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
+import { throughEnclave } from './tee/through-enclave.ts';
 
 /**
  * One inference request from admission to settlement. The operation brings how to ask a provider and how to answer the
@@ -28,6 +30,7 @@ export class InferenceRequest {
   readonly deadline: Deadline;
   readonly settlement: RequestSettlement;
   readonly #startedAt: number;
+  #providerRequestId: string | undefined;
   attempts = 0;
 
   private constructor(
@@ -100,7 +103,8 @@ export class InferenceRequest {
       deadline: this.deadline,
       now: this.deps.now,
       monotonicNow: this.deps.monotonicNow,
-      attempt,
+      attempt: (route, provider, hasSuccessor) =>
+        this.#through(route, provider, (reached) => attempt(route, reached, hasSuccessor)),
       onAttempt: (count) => {
         this.attempts = count;
         this.settlement.attempts = count;
@@ -116,6 +120,27 @@ export class InferenceRequest {
     await this.settlement.settle('no_output', undefined);
     setHeaders(this.reply, rateHeaders(this.admission.rate));
     throw tried.error;
+  }
+
+  /** An attempt as its route's class asks for: on a `tee` route into a verified enclave, with its receipt where there is one. */
+  #through<Success>(
+    route: Route,
+    provider: CallableProvider,
+    begin: (provider: CallableProvider) => AttemptRun<Success>,
+  ): AttemptRun<Success> {
+    this.#providerRequestId = undefined;
+    if (route.privacyClass !== 'tee' && route.privacyClass !== 'e2ee') return begin(provider);
+    const id = `preq_${this.deps.randomId()}`;
+    this.#providerRequestId = id;
+    const watched = (upstream: Upstream, sessionId: string | undefined): CallableProvider => ({
+      ...provider,
+      upstream: this.deps.providerReceipts.watch({ id, route, provider, sessionId }, upstream),
+    });
+    // What is encrypted to the enclave needs no connection that ends in it.
+    if (route.privacyClass === 'e2ee') return begin(watched(provider.upstream, undefined));
+    return throughEnclave(this.deps.enclaves, { route, provider }, ({ upstream, sessionId }) =>
+      begin(watched(upstream, sessionId)),
+    );
   }
 
   /** The first byte limit of an attempt: none for the last candidate, which may think for long. */
@@ -140,6 +165,7 @@ export class InferenceRequest {
     return [
       ...rateHeaders(this.admission.rate),
       ...routeHeaders(this.admission.plan, route, this.attempts),
+      ...(this.#providerRequestId === undefined ? [] : [headerNames.providerRequestId, this.#providerRequestId]),
       'x-request-id',
       this.request.id,
       'cache-control',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { verifyProvider } from '@sotto/attestation';
 import { randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
@@ -12,7 +13,13 @@ import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/receipt-key.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
-import { openProviders } from './providers/provider-set.ts';
+import { openProviders, type ProviderSet } from './providers/provider-set.ts';
+import type { Enclaves } from './tee/enclaves.ts';
+import { ProviderDocuments } from './tee/provider-documents.ts';
+import { ProviderReceipts } from './tee/provider-receipts.ts';
+import { TeeSessions } from './tee/tee-sessions.ts';
+import { noVendorDocuments } from './tee/vendor-documents.ts';
+import type { VerificationEngine } from './tee/verification-engine.ts';
 
 export interface BrokerOptions {
   readonly state: State;
@@ -28,6 +35,10 @@ export interface BrokerOptions {
   readonly tls?: ServerOptions['tls'];
   /** How this broker attests itself; undefined: it does not. */
   readonly gateway?: GatewayOptions | undefined;
+  /** What providers' enclaves are verified with; by default under the vendors' own roots. */
+  readonly engine?: VerificationEngine;
+  /** How `tee` routes are reached; by default only through enclaves that the engine verified. */
+  readonly enclaves?: (providers: ProviderSet) => Enclaves;
   readonly now?: () => number;
   /** From 0 inclusive to 1 exclusive. */
   readonly random?: () => number;
@@ -68,6 +79,10 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const events = brokerEvents(logger);
   const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
   const measurements = new MeasurementLog(state, now);
+  const engine = options.engine ?? { verifyProvider, vendors: noVendorDocuments };
+  const documents = new ProviderDocuments(engine.ca);
+  const enclaves = options.enclaves?.(providers) ?? new TeeSessions({ engine, documents, events, now });
+  const providerReceipts = new ProviderReceipts({ state, documents });
   const view = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
   const holds = new HoldBook({
     state,
@@ -94,6 +109,8 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
         onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
       },
       providers,
+      enclaves,
+      providerReceipts,
       measurements,
       events,
       now,
@@ -155,7 +172,8 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       }
       if (holds.unsent > 0) events.settlementsLost({ settlements: holds.unsent });
       await leases.leave();
-      await providers.close();
+      providerReceipts.close();
+      await Promise.all([providers.close(), enclaves.close(), documents.close()]);
       events.lifecycle('stopped');
     },
   };

@@ -18,11 +18,14 @@ export type {
 } from './adapter.ts';
 export { BufferedReader } from './buffered-reader.ts';
 export { loadAdapter } from './load-adapter.ts';
+export { type AttestedTls, attestedPool } from './transport/attested-pool.ts';
+export { type Documents, openDocuments, type ProviderDocument } from './transport/documents.ts';
 export {
   openUpstream,
   type Upstream,
   type UpstreamAddress,
   type UpstreamCall,
+  type UpstreamFailure,
   type UpstreamHandler,
   type UpstreamHeaders,
 } from './transport/upstream.ts';

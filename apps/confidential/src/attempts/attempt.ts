@@ -3,6 +3,7 @@ import type {
   RelayedRequest,
   Upstream,
   UpstreamCall,
+  UpstreamFailure,
   UpstreamHandler,
   UpstreamHeaders,
   UpstreamRequest,
@@ -106,7 +107,7 @@ export abstract class Attempt implements UpstreamHandler {
     else this.#failByAnswer();
   }
 
-  onFailure(outcome: 'timeout' | 'network_failure' | 'malformed_answer'): void {
+  onFailure(outcome: UpstreamFailure): void {
     if (this.#over) return;
     if (this.#failing === undefined) this.onBroken(outcome);
     else this.#failByAnswer();

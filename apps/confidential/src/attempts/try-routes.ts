@@ -113,6 +113,7 @@ function refusal({ outcome, retryAfterS, message, param }: AttemptFailure, place
   const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
   return new ServiceError(type, {
     ...(type === 'invalid_request' ? { message: message ?? ownWords[outcome], param } : {}),
+    ...(type === 'provider_error' ? { message: ownWords[outcome] } : {}),
     ambiguous: ambiguous.has(outcome),
     ...(type === 'rate_limited' ? { retryAfterS: retryAfterS ?? defaultRetryAfterS } : {}),
   });
@@ -123,4 +124,5 @@ const ownWords: Partial<Record<AttemptOutcome, string>> = {
   unprocessable:
     'The provider could not process the request: it is too large or asks for something it does not support.',
   content_refused: 'The provider refused the content of the request under its policy.',
+  attestation_failed: "The provider's enclave could not be verified, so nothing was sent to it.",
 };

@@ -6,6 +6,8 @@ export interface CallableProvider {
   readonly entry: RegistryProvider;
   readonly adapter: Adapter;
   readonly upstream: Upstream;
+  /** What lets us in, as name, value, name, value. */
+  readonly headers: readonly string[];
 }
 
 /** The providers of the registry that this broker has a key for, where they ask for one. */
@@ -28,8 +30,9 @@ export async function openProviders(
     const apiKey = entry.api_key_env === undefined ? undefined : keyOf(entry.api_key_env);
     if (entry.api_key_env !== undefined && !apiKey) continue;
     const connectTimeoutMs = entry.timeouts.connect_ms;
-    const upstream = openUpstream({ baseUrl: entry.base_url, headers: adapter.headers(apiKey), connectTimeoutMs });
-    callable.set(entry.id, { entry, adapter, upstream });
+    const headers = adapter.headers(apiKey);
+    const upstream = openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs });
+    callable.set(entry.id, { entry, adapter, upstream, headers });
   }
   return {
     get: (providerId) => callable.get(providerId),

@@ -1,4 +1,3 @@
-import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import * as z from 'zod';
 import { type Bytes, concatBytes, sameBytes } from '../bytes/bytes.ts';
@@ -76,7 +75,7 @@ async function requireSigned(
   }
   const isSigned =
     algorithm === 'ecdsa'
-      ? sameBytes(recoverSigner(text, signature), addressOf(key.publicKey))
+      ? sameBytes(await recoverSigner(text, signature), addressOf(key.publicKey))
       : await isSignedByEdwards(key.publicKey, signature, text);
   if (!isSigned) throw new Refusal('the attested key did not sign it');
 }
@@ -88,8 +87,10 @@ function requireSame(signed: string | undefined, own: string, what: string): voi
 const unprefixed = (hex: string, what: string): Bytes => fromHex(hex.replace(/^0x/, ''), what);
 
 /** The address that signed a text as EIP-191 has it (`personal_sign`). */
-function recoverSigner(text: string, signature: Bytes): Bytes {
+async function recoverSigner(text: string, signature: Bytes): Promise<Bytes> {
   if (signature.length !== 65) throw new Refusal('the signature has not 65 bytes');
+  // Loaded where it is needed: the broker, which verifies no receipts, has no curve of its own in it.
+  const { secp256k1 } = await import('@noble/curves/secp256k1.js');
   const utf8 = new TextEncoder();
   const message = utf8.encode(text);
   const digest = keccak_256(concatBytes(utf8.encode(`\u0019Ethereum Signed Message:\n${message.length}`), message));

@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { RelayedRequest, UpstreamRequest } from '../adapter.ts';
+import { type MakePool, unattestedKey } from './attested-pool.ts';
 
 /** Where a provider is and how to be let in. */
 export interface UpstreamAddress {
@@ -25,8 +26,11 @@ export interface UpstreamHandler {
   onBytes(bytes: Buffer): void;
   onEnd(): void;
   /** The connection failed; never called after `abort`. */
-  onFailure(outcome: 'timeout' | 'network_failure' | 'malformed_answer'): void;
+  onFailure(outcome: UpstreamFailure): void;
 }
+
+/** `attestation_failed`: the connection showed a TLS key that was not attested, and nothing was sent on it. */
+export type UpstreamFailure = 'timeout' | 'network_failure' | 'malformed_answer' | 'attestation_failed';
 
 /** A call under way. After `abort` the handler hears nothing more and the connection is closed. */
 export interface UpstreamCall {
@@ -38,7 +42,10 @@ export interface UpstreamCall {
 /** One provider's connections. */
 export interface Upstream {
   call(request: UpstreamRequest | RelayedRequest, handler: UpstreamHandler): UpstreamCall;
+  /** Ends every call. */
   close(): Promise<void>;
+  /** Takes no further call, and closes when those under way have ended. */
+  retire(): void;
 }
 
 const aborted = new Error('aborted');
@@ -48,7 +55,10 @@ const aborted = new Error('aborted');
  * of the provider's headers only `content-type`, `retry-after` and those that frame the body are read; what is relayed
  * names its own, in both directions. Time limits are the caller's, but for connecting.
  */
-export function openUpstream({ baseUrl, headers, connectTimeoutMs }: UpstreamAddress, makePool = newPool): Upstream {
+export function openUpstream(
+  { baseUrl, headers, connectTimeoutMs }: UpstreamAddress,
+  makePool: MakePool = newPool,
+): Upstream {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   const pool = makePool(url.origin, connectTimeoutMs);
@@ -80,6 +90,7 @@ export function openUpstream({ baseUrl, headers, connectTimeoutMs }: UpstreamAdd
       return call;
     },
     close: () => pool.destroy(),
+    retire: () => void pool.close().catch(() => {}),
   };
 }
 
@@ -158,10 +169,11 @@ class Call implements UpstreamCall, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const code = 'code' in error ? error.code : undefined;
-    this.#fail(code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network_failure');
+    if (code === 'UND_ERR_CONNECT_TIMEOUT') this.#fail('timeout');
+    else this.#fail(code === unattestedKey ? 'attestation_failed' : 'network_failure');
   }
 
-  #fail(outcome: 'timeout' | 'network_failure' | 'malformed_answer'): void {
+  #fail(outcome: UpstreamFailure): void {
     if (this.#over) return;
     this.abort();
     this.#handler.onFailure(outcome);

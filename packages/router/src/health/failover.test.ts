@@ -16,10 +16,11 @@ const rows: [said: string, outcome: AttemptOutcome, next: boolean, penalty: stri
   ['413 and 422', 'unprocessable', true, 'none', 400, 'invalid_request'],
   ['403 and 409', 'other_client_error', true, 'none', 502, 'provider_error'],
   ['content-policy refusal', 'content_refused', false, 'none', 400, 'invalid_request'],
+  ['an enclave that could not be verified', 'attestation_failed', true, 'route', 502, 'provider_error'],
 ];
 
 describe('failoverTable', () => {
-  it('has a row for every row of interface 3.3, and no other', () => {
+  it('has a row for every row of interface 3.3, and one of our own', () => {
     expect(Object.keys(failoverTable).sort()).toEqual(rows.map(([, outcome]) => outcome).sort());
   });
 

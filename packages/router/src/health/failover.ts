@@ -13,7 +13,8 @@ export type AttemptOutcome =
   | 'invalid_request'
   | 'unprocessable'
   | 'other_client_error'
-  | 'content_refused';
+  | 'content_refused'
+  | 'attestation_failed';
 
 export interface FailoverRow {
   readonly triesNext: boolean;
@@ -44,6 +45,8 @@ export const failoverTable = {
   /** 403, 409 and every other 4xx. */
   other_client_error: row(true, 'none', 'provider_error'),
   content_refused: row(false, 'none', 'invalid_request'),
+  /** Ours, not of interface 3.3: the enclave could not be verified, so that nothing was sent to it. */
+  attestation_failed: row(true, 'route', 'provider_error'),
 } as const satisfies Record<AttemptOutcome, FailoverRow>;
 
 /** Reads a provider's HTTP status; undefined for a success. A redirect is never followed: it is malformed. */

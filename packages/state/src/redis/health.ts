@@ -29,6 +29,7 @@ const penaltySchema = z.object({
     'unprocessable',
     'other_client_error',
     'content_refused',
+    'attestation_failed',
   ]),
   strikes: z.int(),
   lastStrikeAt: z.number(),

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import type { ProviderVerification } from '@sotto/attestation';
+import { attestedPool, openUpstream, type Upstream } from '@sotto/providers';
+import type { Route } from '@sotto/router';
+import type { BrokerEvents } from '../events.ts';
+import type { CallableProvider } from '../providers/provider-set.ts';
+import type { Enclaves, Reached } from './enclaves.ts';
+import { NoEvidence } from './families/question.ts';
+import { obtainEvidence } from './obtain-evidence.ts';
+import type { ProviderDocuments } from './provider-documents.ts';
+import type { VerificationEngine } from './verification-engine.ts';
+
+export interface TeeSessionsDependencies {
+  readonly engine: VerificationEngine;
+  readonly documents: ProviderDocuments;
+  readonly events: Pick<BrokerEvents, 'enclaveRefused' | 'enclaveUnknown'>;
+  readonly now: () => number;
+}
+
+interface Session extends Reached {
+  readonly expiresAt: number;
+  /** From here on it is renewed in the background, where it is used. */
+  readonly renewAt: number;
+  /** The TLS keys that were attested. */
+  readonly keys: string;
+}
+
+interface Place {
+  session: Session | undefined;
+  opening: Promise<Reached | undefined> | undefined;
+  /** After a failure nobody is asked again before this. */
+  nextTryAt: number;
+}
+
+const renewAfter = 0.7;
+const retryMs = 1_000;
+
+/**
+ * The verified enclaves behind `tee` routes, one a route: verified by evidence for a nonce of ours, reached over
+ * connections that show the attested TLS key, and used no longer than the evidence lives. Fails closed.
+ */
+export class TeeSessions implements Enclaves {
+  readonly #deps: TeeSessionsDependencies;
+  readonly #places = new Map<string, Place>();
+
+  constructor(deps: TeeSessionsDependencies) {
+    this.#deps = deps;
+  }
+
+  current(route: Route, provider: CallableProvider): Reached | undefined {
+    const session = this.#places.get(keyOf(route))?.session;
+    const now = this.#deps.now();
+    if (session === undefined || session.expiresAt <= now) return undefined;
+    if (session.renewAt <= now) void this.open(route, provider);
+    return session;
+  }
+
+  open(route: Route, provider: CallableProvider): Promise<Reached | undefined> {
+    const key = keyOf(route);
+    const place = this.#places.get(key) ?? { session: undefined, opening: undefined, nextTryAt: 0 };
+    this.#places.set(key, place);
+    if (place.opening !== undefined) return place.opening;
+    if (place.nextTryAt > this.#deps.now()) return Promise.resolve(undefined);
+    this.#forgetEnded();
+    place.opening = this.#verify(route, provider, place).finally(() => {
+      place.opening = undefined;
+    });
+    return place.opening;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#places.values()].map(({ session }) => session?.upstream.close()));
+  }
+
+  async #verify(route: Route, provider: CallableProvider, place: Place): Promise<Reached | undefined> {
+    const { events, now } = this.#deps;
+    let found: ProviderVerification;
+    try {
+      found = await this.#attest(route, provider);
+    } catch (error) {
+      // Nothing was learnt: what stands may stand until its evidence ends.
+      place.nextTryAt = now() + retryMs;
+      const reason = error instanceof NoEvidence ? error.message : 'it could not be verified';
+      events.enclaveUnknown({ route: route.id, reason });
+      return undefined;
+    }
+    const { isCurrent, sessionId, expiresAtMs, tlsSpkiSha256 } = found;
+    if (!isCurrent || sessionId === undefined || tlsSpkiSha256.length === 0 || expiresAtMs <= now()) {
+      place.nextTryAt = now() + retryMs;
+      place.session?.upstream.retire();
+      place.session = undefined;
+      events.enclaveRefused({ route: route.id, verdict: found.verdict, checks: unpassed(found) });
+      return undefined;
+    }
+    const keys = [...tlsSpkiSha256].sort().join();
+    const upstream = this.#upstreamFor(provider, place.session, keys, tlsSpkiSha256);
+    const renewAt = now() + (expiresAtMs - now()) * renewAfter;
+    place.session = { upstream, sessionId, expiresAt: expiresAtMs, renewAt, keys };
+    return place.session;
+  }
+
+  async #attest(route: Route, provider: CallableProvider): Promise<ProviderVerification> {
+    const { engine, documents, now } = this.#deps;
+    const { attestation } = provider.entry;
+    if (attestation === undefined) throw new NoEvidence('the registry names no family');
+    const { family, measurements } = attestation;
+    const nonce = randomBytes(32).toString('hex');
+    const attested = {
+      provider: route.publicProviderId,
+      model: route.modelId,
+      upstream_model: route.upstreamModel,
+      privacy_class: 'tee',
+      family,
+    } as const;
+    const { vendors } = engine;
+    const document = await obtainEvidence(attested, { documents: documents.of(provider), nonce, now: now(), vendors });
+    return engine.verifyProvider(document, {
+      nonce,
+      provider: attested.provider,
+      model: attested.model,
+      privacyClass: 'tee',
+      family,
+      upstreamModel: route.upstreamModel,
+      pins: { measurements },
+      now: new Date(now()),
+      toleranceMs: 0,
+    });
+  }
+
+  /** Connections go on where the same keys are attested anew; else they end with what runs on them. */
+  #upstreamFor(
+    { entry, headers }: CallableProvider,
+    session: Session | undefined,
+    keys: string,
+    attested: readonly string[],
+  ): Upstream {
+    if (session?.keys === keys) return session.upstream;
+    session?.upstream.retire();
+    const known = new Set(attested);
+    const makePool = attestedPool({ isAttested: (spki) => known.has(spki), ca: this.#deps.engine.ca });
+    const connectTimeoutMs = entry.timeouts.connect_ms;
+    return openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs }, makePool);
+  }
+
+  #forgetEnded(): void {
+    const now = this.#deps.now();
+    for (const [key, { session, opening }] of this.#places) {
+      if (opening !== undefined || session === undefined || session.expiresAt > now) continue;
+      session.upstream.retire();
+      this.#places.delete(key);
+    }
+  }
+}
+
+const keyOf = ({ id, upstreamModel }: Route): string => `${id}|${upstreamModel}`;
+
+const unpassed = ({ checks }: ProviderVerification) =>
+  checks.flatMap((check) => (check.outcome === 'passed' ? [] : [{ name: check.name, reason: check.reason }]));

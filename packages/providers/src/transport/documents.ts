@@ -1,0 +1,57 @@
+import { Agent } from 'undici';
+import type { UpstreamAddress } from './upstream.ts';
+
+/** What a provider answered to a GET. */
+export interface ProviderDocument {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+export interface Documents {
+  /**
+   * One GET below the provider's base address, or with `atRoot` below its origin. Rejects where it cannot be reached in time
+   * or says more than `maxBytes`. Redirects are not followed.
+   */
+  get(path: string, options?: { readonly atRoot?: boolean; readonly maxBytes?: number }): Promise<ProviderDocument>;
+  close(): Promise<void>;
+}
+
+const timeoutMs = 10_000;
+const defaultMaxBytes = 8 * 1024 * 1024;
+
+/** Opens a provider for what it says about itself: evidence and signatures, never content. */
+export function openDocuments({ baseUrl, headers, connectTimeoutMs }: UpstreamAddress, ca?: string): Documents {
+  const url = new URL(baseUrl);
+  const basePath = url.pathname.replace(/\/+$/, '');
+  const agent = new Agent({
+    connections: 4,
+    pipelining: 1,
+    keepAliveTimeout: 10_000,
+    maxHeaderSize: 32 * 1024,
+    allowH2: false,
+    connect: { timeout: connectTimeoutMs, maxCachedSessions: 0, ca },
+  });
+  return {
+    async get(path, { atRoot = false, maxBytes = defaultMaxBytes } = {}) {
+      const { statusCode, body } = await agent.request({
+        origin: url.origin,
+        path: (atRoot ? '' : basePath) + path,
+        method: 'GET',
+        headers: [...headers, 'accept', 'application/json', 'accept-encoding', 'identity'],
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        signal: AbortSignal.timeout(2 * timeoutMs),
+      });
+      const pieces: Buffer[] = [];
+      let bytes = 0;
+      // Leaving the loop closes the connection.
+      for await (const piece of body as AsyncIterable<Buffer>) {
+        bytes += piece.length;
+        if (bytes > maxBytes) throw new Error('a provider says more about itself than is read');
+        pieces.push(piece);
+      }
+      return { status: statusCode, body: Buffer.concat(pieces) };
+    },
+    close: () => agent.destroy(),
+  };
+}
