@@ -49,7 +49,6 @@ export const outputLimit = 2_000;
 export const price = { input: 2, output: 10 } as const;
 /** What the dearer model at the address of `tinfoil` costs. */
 export const dearerPrice = { input: 3, output: 30 } as const;
-export const plainModel = 'plain/model';
 /** The marker of what must be in no log: key of the providers at our own account. */
 export const providerKey = 'sk-of-the-operator';
 
