@@ -2,6 +2,7 @@ import type { AdmissionDependencies } from './admission/admit.ts';
 import type { BrokerEvents } from './events.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
 import type { ProviderSet } from './providers/provider-set.ts';
+import type { ReceiptDependencies } from './receipts/request-receipt.ts';
 import type { SettlementDependencies } from './settlement/request-settlement.ts';
 
 /** What serving one inference request takes. */
@@ -9,6 +10,7 @@ export interface InferenceDependencies {
   readonly admission: AdmissionDependencies;
   readonly settlement: SettlementDependencies;
   readonly providers: ProviderSet;
+  readonly receipts: ReceiptDependencies;
   readonly measurements: MeasurementLog;
   readonly events: BrokerEvents;
   readonly now: () => number;

@@ -11,6 +11,9 @@ import { ClientLink } from './attempts/client-link.ts';
 import { Deadline } from './attempts/deadline.ts';
 import { type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
+import type { CallableProvider } from './providers/provider-set.ts';
+import { readReceiptSecret } from './receipts/receipt-secret.ts';
+import { RequestReceipt } from './receipts/request-receipt.ts';
 import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
 
 /**
@@ -27,6 +30,7 @@ export class InferenceRequest {
   readonly client: ClientLink;
   readonly deadline: Deadline;
   readonly settlement: RequestSettlement;
+  readonly #receipt: RequestReceipt | undefined;
   readonly #startedAt: number;
   attempts = 0;
 
@@ -38,6 +42,7 @@ export class InferenceRequest {
       reply: FastifyReply;
       admission: Admission;
       question: AdmissionQuestion;
+      receiptSecret: string | undefined;
       startedAt: number;
     },
   ) {
@@ -52,6 +57,12 @@ export class InferenceRequest {
     const [first] = context.admission.attempts;
     this.deadline = new Deadline(first === undefined ? 0 : context.question.totalMs(first));
     this.settlement = new RequestSettlement(deps.settlement, context.admission, operation);
+    const { receiptSecret: secret } = context;
+    // Nothing is hashed, and nothing stands between, where no receipt is asked for.
+    if (secret !== undefined) {
+      this.#receipt = new RequestReceipt(deps.receipts, { secret, operation, body: context.request.body });
+      this.#receipt.follow(this.client.response, this.settlement.patience);
+    }
   }
 
   /** Admits a request and serves it. `read` parses the body; `serve` runs the attempts and answers. */
@@ -64,7 +75,9 @@ export class InferenceRequest {
   ): Promise<void> {
     const startedAt = deps.now();
     let question: AdmissionQuestion | undefined;
+    let receiptSecret: string | undefined;
     const admission = await admit(deps.admission, { ...http, operation }, () => {
+      receiptSecret = readReceiptSecret(http.request.headers);
       question = read();
       return question;
     }).catch((error: unknown) => {
@@ -72,7 +85,7 @@ export class InferenceRequest {
       throw error;
     });
     if (question === undefined) throw new Error('admitted without a question');
-    const inference = new InferenceRequest(deps, operation, { ...http, admission, question, startedAt });
+    const inference = new InferenceRequest(deps, operation, { ...http, admission, question, receiptSecret, startedAt });
     try {
       await serve(inference);
     } catch (error) {
@@ -100,7 +113,7 @@ export class InferenceRequest {
       deadline: this.deadline,
       now: this.deps.now,
       monotonicNow: this.deps.monotonicNow,
-      attempt,
+      attempt: (route, provider, hasSuccessor) => attempt(route, this.#witnessed(route, provider), hasSuccessor),
       onAttempt: (count) => {
         this.attempts = count;
         this.settlement.attempts = count;
@@ -158,6 +171,11 @@ export class InferenceRequest {
       attempts: this.attempts,
       durationMs: this.deps.now() - this.#startedAt,
     });
+  }
+
+  #witnessed(route: Route, provider: CallableProvider): CallableProvider {
+    if (this.#receipt === undefined) return provider;
+    return { ...provider, upstream: this.#receipt.witness(provider.upstream, route, undefined) };
   }
 
   #attemptFailed(route: Route, failure: AttemptFailure, startedAt: number): void {

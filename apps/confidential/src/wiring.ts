@@ -75,6 +75,7 @@ const unsettledMs = 50;
 
 /** By one address. */
 const attestationsPerMinute = 60;
+const receiptsPerMinute = 600;
 
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
@@ -118,12 +119,14 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
         onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
       },
       providers,
+      receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },
       measurements,
       events,
       now,
       monotonicNow: () => performance.now(),
       randomId,
     },
+    receipts: { state, limit: new AddressLimit({ perMinute: receiptsPerMinute, maxAddresses: 10_000, now }) },
     media: options.media,
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
