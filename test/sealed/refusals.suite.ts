@@ -171,7 +171,7 @@ export function refusalsSuite(stage: SealedStage): void {
       const bearer = { ...headers, authorization: `Bearer ${account.inferenceKey}` };
       const byKey = await refusalOf(service, { headers: bearer, body: nothing });
       expect(byKey).toMatchObject({ status: 401, type: 'ticket_required' });
-      expect(byKey.message).toContain('End-to-end-encrypted requests are served by ticket only');
+      expect(byKey.message).toContain('End-to-end-encrypted chat is served by ticket only');
     });
 
     it('with a used ticket is told so, whatever else is wrong', async () => {

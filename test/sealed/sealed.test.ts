@@ -1,6 +1,7 @@
 import { describeInBothPlanes } from '../kit/both-planes.ts';
 import { failuresSuite } from './failures.suite.ts';
 import { moneySuite } from './money.suite.ts';
+import { receiptsSuite } from './receipts.suite.ts';
 import { refusalsSuite } from './refusals.suite.ts';
 import { relayingSuite } from './relaying.suite.ts';
 import type { SealedStage } from './suite.ts';
@@ -28,5 +29,6 @@ await describeInBothPlanes(
     refusalsSuite(stage);
     failuresSuite(stage);
     moneySuite(stage);
+    receiptsSuite(stage);
   },
 );

@@ -10,6 +10,7 @@ import {
 } from '@sotto/client/testing';
 import type { E2eeFamilyName } from '@sotto/wire';
 import type { PlanesSetup } from '../kit/both-planes.ts';
+import { type FakeProvider, startProvider } from '../kit/provider.ts';
 
 /** A request as an enclave's provider got it. */
 export interface SealedSeen {
@@ -40,6 +41,8 @@ export interface SealedProvider {
 export interface SealedWorld extends PlanesSetup {
   readonly providers: readonly SealedProvider[];
   provider(kind: StandInKind): SealedProvider;
+  /** A provider of plaintext, and its model `plain/model`. */
+  readonly plain: FakeProvider;
   stop(): Promise<void>;
 }
 
@@ -58,19 +61,23 @@ export const modelOf = (kind: StandInKind): string => `sealed/${kind}`;
 /** One provider for every scheme that the client speaks, each behind a real HTTP server. */
 export async function startSealedWorld(): Promise<SealedWorld> {
   const started = await Promise.all(standInKinds.map(startSealedProvider));
+  const plain = await startProvider();
   const providers = started.map(({ provider }) => provider);
   return {
     registry: JSON.stringify({
-      providers: started.map(({ provider: { kind, family }, baseUrl }) => ({
-        id: kind,
-        name: kind,
-        adapter: 'openai',
-        base_url: baseUrl,
-        api_key_env: 'SEALED_KEY',
-        privacy_class: 'e2ee',
-        attestation: { family },
-        timeouts: { connect_ms: 1000, first_byte_ms: 1000, idle_ms: 1500, total_ms: 6000 },
-      })),
+      providers: [
+        { id: 'plain', name: 'plain', adapter: 'openai', base_url: plain.baseUrl, privacy_class: 'private' },
+        ...started.map(({ provider: { kind, family }, baseUrl }) => ({
+          id: kind,
+          name: kind,
+          adapter: 'openai',
+          base_url: baseUrl,
+          api_key_env: 'SEALED_KEY',
+          privacy_class: 'e2ee',
+          attestation: { family },
+          timeouts: { connect_ms: 1000, first_byte_ms: 1000, idle_ms: 1500, total_ms: 6000 },
+        })),
+      ],
     }),
     catalog: JSON.stringify({
       models: [
@@ -82,6 +89,12 @@ export async function startSealedWorld(): Promise<SealedWorld> {
           routes: [{ provider: kind, upstream_model: upstreamOf(enclave), privacy_class: 'e2ee', pricing: price }],
         })),
         {
+          id: 'plain/model',
+          model_type: 'text',
+          context_length: contextLength,
+          routes: [{ provider: 'plain', upstream_model: 'p', privacy_class: 'private', pricing: price }],
+        },
+        {
           id: 'sealed/dearer',
           model_type: 'text',
           context_length: contextLength,
@@ -91,6 +104,7 @@ export async function startSealedWorld(): Promise<SealedWorld> {
       ],
     }),
     environment: { SEALED_KEY: providerKey },
+    plain,
     providers,
     provider(kind) {
       const found = providers.find((provider) => provider.kind === kind);
@@ -98,6 +112,7 @@ export async function startSealedWorld(): Promise<SealedWorld> {
       return found;
     },
     async stop() {
+      await plain.stop();
       for (const { stop } of started) await stop();
     },
   };

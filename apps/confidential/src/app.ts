@@ -9,9 +9,11 @@ import { registerEmbeddings } from './embeddings/embeddings-route.ts';
 import { type AttestationRouteDependencies, registerGatewayAttestation } from './gateway/attestation-route.ts';
 import { registerMedia } from './media-routes.ts';
 import { registerModels } from './models/models-route.ts';
+import { type ReceiptRouteDependencies, registerReceipts } from './receipts/receipt-route.ts';
 
 export interface BrokerAppOptions {
   readonly inference: InferenceDependencies;
+  readonly receipts: ReceiptRouteDependencies;
   readonly media: MediaSwitches;
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
@@ -26,7 +28,15 @@ const bodyLimit = 32 * 1024 * 1024;
 const maxHeaderBytes = 48 * 1024;
 
 /** The confidential API origin: inference content and nothing of the control plane (interface 1). */
-export function buildApp({ inference, media, isReady, trustProxy, tls, gateway }: BrokerAppOptions): FastifyInstance {
+export function buildApp({
+  inference,
+  receipts,
+  media,
+  isReady,
+  trustProxy,
+  tls,
+  gateway,
+}: BrokerAppOptions): FastifyInstance {
   const app = createServer({
     bodyLimit,
     maxHeaderBytes,
@@ -44,6 +54,7 @@ export function buildApp({ inference, media, isReady, trustProxy, tls, gateway }
   registerChat(app, inference);
   registerEmbeddings(app, inference);
   registerModels(app, inference.admission);
+  registerReceipts(app, receipts);
   registerMedia(app, inference, media);
   if (gateway !== undefined) registerGatewayAttestation(app, gateway);
   return app;

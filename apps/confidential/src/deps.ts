@@ -2,6 +2,7 @@ import type { AdmissionDependencies } from './admission/admit.ts';
 import type { BrokerEvents } from './events.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
 import type { ProviderSet } from './providers/provider-set.ts';
+import type { ReceiptDependencies } from './receipts/request-receipt.ts';
 import type { SettlementDependencies } from './settlement/request-settlement.ts';
 import type { Enclaves } from './tee/enclaves.ts';
 import type { ProviderReceipts } from './tee/provider-receipts.ts';
@@ -14,6 +15,7 @@ export interface InferenceDependencies {
   /** How `tee` routes are reached. */
   readonly enclaves: Enclaves;
   readonly providerReceipts: ProviderReceipts;
+  readonly receipts: ReceiptDependencies;
   readonly measurements: MeasurementLog;
   readonly events: BrokerEvents;
   readonly now: () => number;

@@ -12,6 +12,8 @@ import { Deadline } from './attempts/deadline.ts';
 import { type AttemptRun, type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
 import type { CallableProvider } from './providers/provider-set.ts';
+import { readReceiptSecret } from './receipts/receipt-secret.ts';
+import { RequestReceipt } from './receipts/request-receipt.ts';
 import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
 import { throughEnclave } from './tee/through-enclave.ts';
 
@@ -29,6 +31,7 @@ export class InferenceRequest {
   readonly client: ClientLink;
   readonly deadline: Deadline;
   readonly settlement: RequestSettlement;
+  readonly #receipt: RequestReceipt | undefined;
   readonly #startedAt: number;
   #providerRequestId: string | undefined;
   attempts = 0;
@@ -41,6 +44,7 @@ export class InferenceRequest {
       reply: FastifyReply;
       admission: Admission;
       question: AdmissionQuestion;
+      receiptSecret: string | undefined;
       startedAt: number;
     },
   ) {
@@ -55,6 +59,12 @@ export class InferenceRequest {
     const [first] = context.admission.attempts;
     this.deadline = new Deadline(first === undefined ? 0 : context.question.totalMs(first));
     this.settlement = new RequestSettlement(deps.settlement, context.admission, operation);
+    const { receiptSecret: secret } = context;
+    // Nothing is hashed, and nothing stands between, where no receipt is asked for.
+    if (secret !== undefined) {
+      this.#receipt = new RequestReceipt(deps.receipts, { secret, operation, body: context.request.body });
+      this.#receipt.follow(this.client.response, this.settlement.patience);
+    }
   }
 
   /** Admits a request and serves it. `read` parses the body; `serve` runs the attempts and answers. */
@@ -67,7 +77,9 @@ export class InferenceRequest {
   ): Promise<void> {
     const startedAt = deps.now();
     let question: AdmissionQuestion | undefined;
+    let receiptSecret: string | undefined;
     const admission = await admit(deps.admission, { ...http, operation }, () => {
+      receiptSecret = readReceiptSecret(http.request.headers);
       question = read();
       return question;
     }).catch((error: unknown) => {
@@ -75,7 +87,7 @@ export class InferenceRequest {
       throw error;
     });
     if (question === undefined) throw new Error('admitted without a question');
-    const inference = new InferenceRequest(deps, operation, { ...http, admission, question, startedAt });
+    const inference = new InferenceRequest(deps, operation, { ...http, admission, question, receiptSecret, startedAt });
     try {
       await serve(inference);
     } catch (error) {
@@ -129,12 +141,19 @@ export class InferenceRequest {
     begin: (provider: CallableProvider) => AttemptRun<Success>,
   ): AttemptRun<Success> {
     this.#providerRequestId = undefined;
-    if (route.privacyClass !== 'tee' && route.privacyClass !== 'e2ee') return begin(provider);
+    if (route.privacyClass !== 'tee' && route.privacyClass !== 'e2ee') {
+      return begin(
+        this.#receipt === undefined ? provider : { ...provider, upstream: this.#witnessed(route, provider.upstream) },
+      );
+    }
     const id = `preq_${this.deps.randomId()}`;
     this.#providerRequestId = id;
     const watched = (upstream: Upstream, sessionId: string | undefined): CallableProvider => ({
       ...provider,
-      upstream: this.deps.providerReceipts.watch({ id, route, provider, sessionId }, upstream),
+      upstream: this.deps.providerReceipts.watch(
+        { id, route, provider, sessionId },
+        this.#witnessed(route, upstream, sessionId),
+      ),
     });
     // What is encrypted to the enclave needs no connection that ends in it.
     if (route.privacyClass === 'e2ee') return begin(watched(provider.upstream, undefined));
@@ -184,6 +203,11 @@ export class InferenceRequest {
       attempts: this.attempts,
       durationMs: this.deps.now() - this.#startedAt,
     });
+  }
+
+  /** An upstream that the receipt, where one was asked for, hears of. */
+  #witnessed(route: Route, upstream: Upstream, sessionId?: string): Upstream {
+    return this.#receipt?.witness(upstream, route, sessionId) ?? upstream;
   }
 
   #attemptFailed(route: Route, failure: AttemptFailure, startedAt: number): void {

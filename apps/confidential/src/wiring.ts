@@ -9,6 +9,7 @@ import { KeyCache } from './admission/key-cache.ts';
 import { buildApp } from './app.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
+import { AddressLimit } from './gateway/address-limit.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/receipt-key.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
@@ -69,6 +70,9 @@ const leaseMs = 1_000;
 /** While a shard is not open, or this broker is not in it, it is looked at this often. */
 const unsettledMs = 50;
 
+/** By one address. */
+const receiptsPerMinute = 600;
+
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
@@ -111,12 +115,14 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       providers,
       enclaves,
       providerReceipts,
+      receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },
       measurements,
       events,
       now,
       monotonicNow: () => performance.now(),
       randomId,
     },
+    receipts: { state, limit: new AddressLimit({ perMinute: receiptsPerMinute, maxAddresses: 10_000, now }) },
     media: options.media,
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),

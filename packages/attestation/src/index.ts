@@ -41,6 +41,8 @@ export {
   type ReceiptChallenge,
   verifyProviderReceipt,
 } from './provider/verify-receipt.ts';
+export { type Receipt, receiptBytes, receiptSchema } from './receipt/receipt.ts';
+export { type OwnExchange, type ReceiptCheckName, receiptChecks, verifyReceipt } from './receipt/verify-receipt.ts';
 export { encodeSimulatedEvidence } from './simulated/simulated.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';
 export type { MinimumTcb, SnpReport, SnpTcb } from './snp/report.ts';

@@ -22,8 +22,9 @@ const maxWholeBytes = 64 * 1024 * 1024;
 /** After its terminator a stream has little more to say, and little time for it. */
 const maxTailBytes = 64 * 1024;
 const lingerMs = 1000;
-/** One media type in its plainest form: nothing to hide words in. */
-const plainType = /^[a-z]+\/[a-z0-9.+-]{1,64}(?:; ?charset=[a-z0-9-]{1,16})?$/i;
+/** What sealed answers come as, with nothing beside it to hide words in. A page is none. */
+const answerType =
+  /^(?:application\/json|application\/octet-stream|text\/event-stream)(?:; ?charset=[a-z0-9-]{1,16})?$/i;
 
 /** An attempt whose answer is passed on unread, byte for byte, beside a meter. */
 export class SealedAttempt extends Attempt {
@@ -64,7 +65,7 @@ export class SealedAttempt extends Attempt {
     this.relayedHeaders = relayed;
     // Where the end shows in nothing else, one without a length or chunks that is cut short would pass for whole.
     const hasEnd = isDelimited || rule.metering === 'fields';
-    const hasType = plainType.test(contentType) && (rule.metering !== 'fields' || isTypeOf(contentType, stream));
+    const hasType = answerType.test(contentType) && (rule.metering !== 'fields' || isTypeOf(contentType, stream));
     // Without it the answer is in clear, whatever it says.
     const isSealed = !rule.responseHeaders.some((name) => name === 'ehbp-response-nonce') || relayed.length > 0;
     if (!hasEnd || !hasType || !isSealed) this.giveUp('malformed_answer');

@@ -3,6 +3,7 @@ import { type Metered, type MeterReading, meter, noUsage, type Price, type Reque
 import type { Route } from '@sotto/router';
 import { type HoldBook, type Settlement, signSettlement } from '@sotto/state';
 import type { Admission } from '../admission/admit.ts';
+import { Patience } from './patience.ts';
 
 export interface SettlementDependencies {
   readonly holds: HoldBook;
@@ -20,8 +21,6 @@ export interface Served {
   readonly price?: Price;
 }
 
-/** How long a finished answer waits for its settlement before the client gets its end anyway (design 4, step 7). */
-const patienceMs = 250;
 const minuteMs = 60_000;
 const statuses: Record<RequestEnd, Settlement['status']> = {
   completed: 'completed',
@@ -38,6 +37,8 @@ export class RequestSettlement {
   readonly #deps: SettlementDependencies;
   readonly #admission: Admission;
   readonly #operation: Settlement['operation'];
+  /** What the end of the answer waits for, all in all. */
+  readonly patience = new Patience();
   #metered: Metered | undefined;
   attempts = 0;
 
@@ -70,7 +71,8 @@ export class RequestSettlement {
       usedTokens: usage.promptTokens + usage.completionTokens,
       entry,
     });
-    await withPatience(accepted);
+    // Where it was not accepted the book keeps it and sends it again; waiting on would not make it sooner.
+    await this.patience.wait(accepted);
     return metered;
   }
 
@@ -98,16 +100,4 @@ export class RequestSettlement {
       estimated,
     };
   }
-}
-
-function withPatience(accepted: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, patienceMs);
-    const over = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    // Where it was not accepted the book keeps it and sends it again; waiting on would not make it sooner.
-    accepted.then(over, over);
-  });
 }

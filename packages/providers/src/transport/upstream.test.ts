@@ -15,7 +15,12 @@ afterEach(async () => {
 
 interface Answering {
   readonly upstream: Upstream;
-  readonly seen: { readonly request: IncomingMessage; readonly body: string; readonly closed: Promise<void> }[];
+  readonly seen: {
+    readonly request: IncomingMessage;
+    readonly body: string;
+    readonly bytes: Buffer;
+    readonly closed: Promise<void>;
+  }[];
   readonly sockets: Set<Socket>;
   readonly server: Server;
 }
@@ -32,7 +37,8 @@ async function answering(
     const closed = new Promise<void>((resolve) => response.once('close', resolve));
     incoming.on('data', (piece: Buffer) => pieces.push(piece));
     incoming.on('end', () => {
-      seen.push({ request: incoming, body: Buffer.concat(pieces).toString('utf8'), closed });
+      const bytes = Buffer.concat(pieces);
+      seen.push({ request: incoming, body: bytes.toString('utf8'), bytes, closed });
       answer(response, incoming);
     });
     response.on('error', () => {});
@@ -110,6 +116,42 @@ describe('a call', () => {
       accept: 'text/event-stream',
       authorization: 'Bearer sk-ours',
     });
+  });
+
+  it('of a relayed request passes bytes and named headers on, and hands over the headers that were asked for', async () => {
+    const { upstream, seen } = await answering(
+      (response) => {
+        response.writeHead(200, { 'x-sealed': 'yes', 'x-words': 'some words', 'x-secret': 'LEAK' });
+        response.end('ok');
+      },
+      { headers: ['authorization', 'Bearer sk-ours'] },
+    );
+    const heard = new Heard();
+    upstream.call(
+      {
+        path: '/e2e/invoke',
+        body: Uint8Array.of(0, 255, 34, 10),
+        accept: '*/*',
+        contentType: 'application/octet-stream',
+        headers: ['x-chute-id', 'c'],
+        answerHeaders: ['x-sealed', 'x-words', 'x-absent'],
+      },
+      heard,
+    );
+    await heard.over;
+    const [sent] = seen;
+    expect(sent?.request.headers).toEqual({
+      host: expect.any(String),
+      connection: 'keep-alive',
+      'content-type': 'application/octet-stream',
+      'content-length': '4',
+      'accept-encoding': 'identity',
+      accept: '*/*',
+      authorization: 'Bearer sk-ours',
+      'x-chute-id': 'c',
+    });
+    expect(sent?.bytes).toEqual(Buffer.from([0, 255, 34, 10]));
+    expect(heard.headers).toMatchObject({ relayed: ['x-sealed', 'yes'] });
   });
 
   it('sends no authorization where there is no key', async () => {

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
+
+const example = 'for example from `openssl rand -hex 32`';
+
+/**
+ * The secret in `x-router-receipt`, in lower case: whoever knows it can have the receipt, and nobody else. Undefined where
+ * no receipt is asked for; throws where it is malformed.
+ */
+export function readReceiptSecret(headers: IncomingHttpHeaders): string | undefined {
+  const header = headers[headerNames.receipt];
+  if (header === undefined) return undefined;
+  const parsed = nonceSchema.safeParse(header);
+  if (parsed.success) return parsed.data;
+  throw new ServiceError('invalid_request', {
+    message: `The header \`${headerNames.receipt}\` must be exactly 64 hex digits that nobody else knows, ${example}.`,
+  });
+}
+
+/** What a receipt is kept under: nobody who reads the state learns the secret. */
+export const receiptId = (secret: string): string => createHash('sha256').update(secret, 'hex').digest('hex');

@@ -1,0 +1,104 @@
+import { relayRules } from '@sotto/wire';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openSealedMeter, type SealedMeter } from './sealed-meter.ts';
+
+const overhead = 72;
+const { near, tinfoil, chutes } = relayRules;
+const sealed = (bytes: number): string => 'ab'.repeat(overhead + bytes);
+const event = (payload: unknown): string =>
+  `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}\n\n`;
+const chunk = (delta: object, more: object = {}): string => event({ choices: [{ index: 0, delta, ...more }] });
+const finish = chunk({}, { finish_reason: 'stop' });
+const done = event('[DONE]');
+
+const streamMeter = (): SealedMeter => openSealedMeter(near, near.variants[0], true);
+const wholeMeter = (): SealedMeter => openSealedMeter(near, near.variants[0], false);
+
+function measured(meter: SealedMeter, text: string | Buffer, cuts: readonly number[] = []) {
+  const bytes = Buffer.from(text);
+  const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  for (const [i, start] of [0, ...at].entries()) meter.push(bytes.subarray(start, at[i] ?? bytes.length));
+  return { isWhole: meter.end(), producedBytes: meter.producedBytes, isTerminated: meter.isTerminated };
+}
+
+describe('the meter of a stream of sealed fields', () => {
+  it('counts the same for every split of the bytes', () => {
+    const pieces = fc.array(fc.nat({ max: 60 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(pieces, fc.array(fc.nat()), (lengths, cuts) => {
+        const text = `: ping\n\n${lengths.map((bytes) => chunk({ content: sealed(bytes) })).join('')}${finish}${done}`;
+        expect(measured(streamMeter(), text, cuts)).toEqual({
+          isWhole: true,
+          producedBytes: lengths.reduce((sum, bytes) => sum + bytes, 0),
+          isTerminated: true,
+        });
+      }),
+    );
+  });
+
+  it.each([
+    ['a finish reason', finish, true],
+    ['a terminator', done, true],
+    ['neither', chunk({ content: sealed(5) }), false],
+    ['an error, whatever follows', event({ error: { message: 'x' } }) + done, false],
+    ['nothing', '', false],
+    ['what is no JSON', event('{') + event('null') + event('[null]') + event({ choices: [null] }), false],
+  ])('is whole by %s', (_, text, isWhole) => {
+    expect(measured(streamMeter(), text).isWhole).toBe(isWhole);
+  });
+
+  it('gives up on an event without end', () => {
+    const meter = streamMeter();
+    const piece = Buffer.alloc(1024 * 1024, 'a');
+    const taken = Array.from({ length: 8 }, () => meter.push(piece));
+    expect(taken).toContain(false);
+  });
+
+  it('believes no usage', () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 100_000 };
+    expect(measured(streamMeter(), finish + event({ choices: [], usage }) + done).producedBytes).toBe(0);
+  });
+});
+
+describe('the meter of a whole answer of sealed fields', () => {
+  it('counts what is said, once it is all there', () => {
+    const answer = JSON.stringify({ choices: [{ message: { content: sealed(7), reasoning_content: sealed(4) } }] });
+    expect(measured(wholeMeter(), answer, [3, 200])).toMatchObject({ isWhole: true, producedBytes: 11 });
+    expect(measured(wholeMeter(), answer.slice(0, -1)).isWhole).toBe(false);
+  });
+
+  it.each(['', '[]', 'null', '{}', '{"choices":[]}', '{"error":{}}'])('is not whole: %s', (answer) => {
+    expect(measured(wholeMeter(), answer).isWhole).toBe(false);
+  });
+});
+
+describe('the meter of frames', () => {
+  const frame = (plaintextBytes: number): Buffer => {
+    const bytes = Buffer.alloc(4 + plaintextBytes + 16, 1);
+    bytes.writeUInt32BE(plaintextBytes + 16);
+    return bytes;
+  };
+  const framed = (stream: boolean): SealedMeter => openSealedMeter(tinfoil, tinfoil.variants[0], stream);
+
+  it('counts a stream by its bytes, however they are framed', () => {
+    for (const lengths of [[256, 256, 256, 256], [1024], [1000, 24]]) {
+      const bytes = Buffer.concat([Buffer.alloc(4), ...lengths.map(frame)]);
+      expect(measured(framed(true), bytes, [1, 5, 300])).toMatchObject({ isWhole: true, producedBytes: 16 });
+    }
+  });
+
+  it('counts a whole answer without its envelope', () => {
+    expect(measured(framed(false), frame(912)).producedBytes).toBe(400);
+    expect(measured(framed(false), frame(100)).producedBytes).toBe(0);
+  });
+
+  it('is not whole within a frame', () => {
+    for (const cut of [1, 3, 5, 50]) expect(measured(framed(true), frame(100).subarray(0, cut)).isWhole).toBe(false);
+  });
+});
+
+it('knows nothing of what is packed', () => {
+  const meter = openSealedMeter(chutes, chutes.variants[0], true);
+  expect(measured(meter, 'data: [DONE]\n\n')).toEqual({ isWhole: true, producedBytes: 0, isTerminated: false });
+});

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import type { Bytes } from '../bytes/bytes.ts';
+import { canonicalJson } from '../statement/canonical-json.ts';
+
+const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
+const text = z.string().min(1).max(512);
+
+/** What the broker signs of one request, where its client asks for that: hashes of bytes, and where they went. */
+export const receiptSchema = z.strictObject({
+  version: z.literal('sotto.receipt.v1'),
+  /** Which of the key set's `receipt_signing_keys` signed. */
+  key_id: z.string().min(1).max(128),
+  /** The minute, in seconds since the epoch. */
+  issued_at: z.int().min(0),
+  operation: z.enum(['chat', 'embeddings', 'image', 'speech']),
+  /** The HTTP status of the answer. */
+  status: z.int().min(200).max(599),
+  /** SHA-256 of the request's body as it was received. */
+  received_sha256: sha256Hex,
+  /** Every provider that content was sent to, in order: the last one served, where one did. */
+  attempts: z
+    .array(
+      z.strictObject({
+        provider: text,
+        model: text,
+        /** The provider's own name of the model; null where the provider is not listed. */
+        upstream_model: text.nullable(),
+        privacy_class: z.enum(['anonymous', 'private', 'tee', 'e2ee']),
+        /** Of the verified enclave that the connection ended in; null where the broker verified none. */
+        session_id: text.nullable(),
+        /** SHA-256 of the body that was sent to the provider. */
+        forwarded_sha256: sha256Hex,
+        /** SHA-256 of the provider's body, as far as it came; null where none began. */
+        answered_sha256: sha256Hex.nullable(),
+      }),
+    )
+    .max(16),
+  /** SHA-256 of the body that the client was sent. */
+  returned_sha256: sha256Hex,
+  /** False where that body was broken off, or the client left. */
+  complete: z.boolean(),
+  /** As in the key set. */
+  provider_registry_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  /** Ed25519 over `receiptBytes`, in hex. */
+  signature: z.string().regex(/^[0-9a-f]{128}$/),
+});
+export type Receipt = z.infer<typeof receiptSchema>;
+
+/** What is signed: the canonical JSON of a receipt without its signature. */
+export function receiptBytes({ signature: _, ...signed }: Omit<Receipt, 'signature'> & { signature?: string }): Bytes {
+  return new TextEncoder().encode(canonicalJson(signed));
+}
