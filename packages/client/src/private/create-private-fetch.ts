@@ -6,7 +6,8 @@ import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
-import { type PrivateFetch, privateFetch } from './private-fetch.ts';
+import { PrivateExchange } from './private-exchange.ts';
+import { fetchOver, type PrivateFetch } from './private-fetch.ts';
 import { SentRequests } from './sent-requests.ts';
 import { TicketPool } from './ticket-pool.ts';
 
@@ -37,8 +38,19 @@ export interface PrivateFetchOptions {
 /** What the bundle for browsers does not have. */
 export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
 
-/** Puts a private `fetch` together from its options and the platform it runs on. Throws `origin_invalid`. */
-export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
+/** A private way to one service. */
+export interface PrivateClient {
+  readonly exchange: PrivateExchange;
+  readonly session: GatewaySession;
+  /** The confidential origin, without a path. */
+  readonly origin: string;
+}
+
+/** Puts a private client together from its options and the platform it runs on. Throws `origin_invalid`. */
+export function makePrivateClient(
+  platform: Platform,
+  options: PrivateFetchOptions & DevelopmentOptions,
+): PrivateClient {
   const { apiKey, pins = shippedPins, ticketsAhead = 2, maxAgeMs = 10 * 60_000, now = Date.now } = options;
   const strongest = platform.seesTlsKeys ? 'hardware_verified' : 'cryptographically_checked';
   const { origin } = readOrigin('baseOrigin', options.baseOrigin);
@@ -54,5 +66,14 @@ export function makePrivateFetch(platform: Platform, options: PrivateFetchOption
     onVerified: options.onVerified ?? (() => undefined),
   });
   const tickets = new TicketPool({ mint: (request, signal) => control.mint(request, signal), now, size: ticketsAhead });
-  return privateFetch({ origin, session, control, tickets, sent: new SentRequests(now) });
+  return { exchange: new PrivateExchange({ session, control, tickets, sent: new SentRequests(now) }), session, origin };
+}
+
+/** The same as a `fetch`. */
+export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
+  const { exchange, session, origin } = makePrivateClient(platform, options);
+  return Object.assign(fetchOver(exchange, origin), {
+    verified: () => session.verified(),
+    close: () => session.close(),
+  });
 }
