@@ -7,10 +7,13 @@ import { type VerificationReport, type VerifyOptions, verifyWith } from './repor
 export { type AttestedKey, type EnclaveKey, readPublicKey } from './e2ee/enclave-key.ts';
 export { type SealOptions, sealChat } from './e2ee/seal-chat.ts';
 export type { SealedRequest } from './e2ee/sealed-request.ts';
+export type { AcceptableEnclaveVerdict } from './enclave/enclave-sessions.ts';
+export type { EnclaveVerification } from './enclave/verify-enclave.ts';
 export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
+export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
 export { type ClientPins, shippedPins } from './pins/client-pins.ts';
-export type { AcceptableVerdict, PrivateFetchOptions } from './private/create-private-fetch.ts';
+export type { PrivateFetchOptions } from './private/create-private-fetch.ts';
 export type { PrivateFetch } from './private/private-fetch.ts';
 export type { VerificationReport, VerifyOptions } from './report/verify.ts';
 

@@ -1,5 +1,8 @@
-import type { Verdict } from '@sotto/attestation';
-import type { AcceptanceTerms } from '../gateway/acceptance.ts';
+import { verifyProvider } from '@sotto/attestation';
+import { E2eeChat } from '../enclave/e2ee-chat.ts';
+import { type AcceptableEnclaveVerdict, EnclaveSessions } from '../enclave/enclave-sessions.ts';
+import { type EnclaveVerification, pinsOf, type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
+import type { AcceptableVerdict, AcceptanceTerms } from '../gateway/acceptance.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
@@ -10,9 +13,7 @@ import { PrivateExchange } from './private-exchange.ts';
 import { fetchOver, type PrivateFetch } from './private-fetch.ts';
 import { SentRequests } from './sent-requests.ts';
 import { TicketPool } from './ticket-pool.ts';
-
-/** A verdict on which content may be sent. */
-export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
+import { TicketedSender } from './ticketed-sender.ts';
 
 export interface PrivateFetchOptions {
   /** An inference key. It is sent to the control origin and nowhere else. */
@@ -31,12 +32,22 @@ export interface PrivateFetchOptions {
   readonly maxAgeMs?: number;
   /** Told of each verification that was accepted. */
   readonly onVerified?: (verification: OriginVerification) => void;
+  /** The weakest verdict on a provider's enclave that content is encrypted to. Default: `policy_matched`. */
+  readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;
+  /** Told of each verification of a provider's enclave that was accepted. */
+  readonly onEnclaveVerified?: (verification: EnclaveVerification) => void;
   /** For tests: Unix milliseconds. */
   readonly now?: () => number;
 }
 
 /** What the bundle for browsers does not have. */
 export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
+
+/** What tests put in place: of the door that has the vendors' roots behind it, among others. No entry of the package takes it. */
+interface Replaced {
+  readonly verifyProvider?: VerifyProvider;
+  readonly fetch?: typeof fetch;
+}
 
 /** A private way to one service. */
 export interface PrivateClient {
@@ -50,11 +61,16 @@ export interface PrivateClient {
 export function makePrivateClient(
   platform: Platform,
   options: PrivateFetchOptions & DevelopmentOptions,
+  replaced: Replaced = {},
 ): PrivateClient {
   const { apiKey, pins = shippedPins, ticketsAhead = 2, maxAgeMs = 10 * 60_000, now = Date.now } = options;
   const strongest = platform.seesTlsKeys ? 'hardware_verified' : 'cryptographically_checked';
   const { origin } = readOrigin('baseOrigin', options.baseOrigin);
-  const control = new Control({ apiKey, origin: readOrigin('controlOrigin', options.controlOrigin).origin, fetch });
+  const control = new Control({
+    apiKey,
+    origin: readOrigin('controlOrigin', options.controlOrigin).origin,
+    fetch: replaced.fetch ?? fetch,
+  });
   const session = new GatewaySession({
     ...options,
     platform,
@@ -66,7 +82,22 @@ export function makePrivateClient(
     onVerified: options.onVerified ?? (() => undefined),
   });
   const tickets = new TicketPool({ mint: (request, signal) => control.mint(request, signal), now, size: ticketsAhead });
-  return { exchange: new PrivateExchange({ session, control, tickets, sent: new SentRequests(now) }), session, origin };
+  const sent = new SentRequests(now);
+  const sender = new TicketedSender({ session, tickets, sent });
+  const enclaves = new EnclaveSessions({
+    verify: (route, signal) =>
+      verifyEnclave(
+        { control, session, pins, verifyProvider: replaced.verifyProvider ?? verifyProvider, now },
+        { ...route, privacyClass: 'e2ee' },
+        signal,
+      ),
+    minimumVerdict: options.minimumEnclaveVerdict ?? 'policy_matched',
+    now,
+    onVerified: options.onEnclaveVerified ?? (() => undefined),
+  });
+  const isPinned = (provider: string): boolean => pinsOf(pins, provider) !== undefined;
+  const e2ee = new E2eeChat({ control, sender, enclaves, isPinned, now });
+  return { exchange: new PrivateExchange({ control, sender, e2ee, sent }), session, origin };
 }
 
 /** The same as a `fetch`. */

@@ -1,18 +1,18 @@
 import { headerNames, type Operation, ServiceError } from '@sotto/wire';
 import { answerFrom } from '../answer.ts';
+import type { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { ClientError } from '../errors.ts';
-import type { GatewaySession } from '../gateway/gateway-session.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { answerOfFailure, answerOfRefusal } from '../local-answer.ts';
 import type { Control } from './control.ts';
-import { operationAt, readQuestion } from './question.ts';
+import { asksForE2ee, operationAt, readQuestion } from './question.ts';
 import type { SentRequests } from './sent-requests.ts';
-import type { TakenTicket, TicketPool } from './ticket-pool.ts';
+import type { TicketedSender } from './ticketed-sender.ts';
 
 export interface PrivateExchangeParts {
-  readonly session: GatewaySession;
   readonly control: Control;
-  readonly tickets: TicketPool;
+  readonly sender: TicketedSender;
+  readonly e2ee: E2eeChat;
   readonly sent: SentRequests;
 }
 
@@ -27,12 +27,10 @@ export interface AskedRequest {
   readonly signal: AbortSignal;
 }
 
-type ContentQuestion = AskedRequest & { readonly operation: Operation };
-
 /**
- * Carries requests out privately: a ticket from the control origin, then the content to the verified confidential origin.
- * Refusals of either are answers as they came. Throws `ClientError`s, and the signal's reason: then nothing of the content
- * has left, or its caller has given up. What may have been sent and lost is answered, with `x-should-retry: false`.
+ * Carries requests out privately: a ticket from the control origin, then the content to the verified confidential origin,
+ * encrypted for the provider's enclave where the request asks for that. Refusals of either origin are answers as they
+ * came. Throws `ClientError`s, and the signal's reason: then nothing of the content has left, or its caller has given up.
  */
 export class PrivateExchange {
   readonly #parts: PrivateExchangeParts;
@@ -46,54 +44,35 @@ export class PrivateExchange {
     signal.throwIfAborted();
     try {
       const operation = method === 'POST' ? operationAt(path) : undefined;
-      if (operation !== undefined) return await this.#askWithContent({ ...asked, operation });
+      if (operation !== undefined) return await this.#askWithContent(asked, operation);
       if (method === 'GET' && /^\/v1\/models(?:\?|$)/.test(path)) {
         return answerFrom(await this.#parts.control.read(path, signal));
       }
       throw new ServiceError('not_found', { message: offered });
     } catch (error) {
       if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
+      // What is wrong with the request stays wrong, and an SDK would try what is thrown again.
+      if (error instanceof ClientError && error.code.startsWith('e2ee_request_')) {
+        return answerFrom(answerOfFailure(error));
+      }
       throw error;
     }
   }
 
-  async #askWithContent(asked: ContentQuestion): Promise<ContentAnswer> {
-    const { tickets, session } = this.#parts;
-    if (await this.#isRepeated(asked)) return answerFrom(answerOfFailure(new ClientError('retry_refused')));
-    const question = readQuestion(asked.operation, parsed(asked.body));
-    // Both at once; nothing of the content moves before both are there.
-    const [ticket] = await Promise.all([
-      question.recurs ? tickets.take(question.ticket, asked.signal) : tickets.fresh(question.ticket, asked.signal),
-      session.verified(asked.signal),
-    ]);
-    if (ticket instanceof Response) return answerFrom(ticket);
-    const answer = await this.#send(asked, ticket);
-    if (ticket.isFresh || answer.status !== 401) return answer;
-    const refused = answer.toResponse();
-    if (!(await isRefusedTicket(refused.clone()))) return answerFrom(refused);
-    // A ticket that was kept may have died meanwhile: its key's limits or preferences changed. The broker says so before it
-    // redeems anything or asks a provider, so nothing was bought, and this answer comes from the broker that was verified.
-    tickets.drop(question.ticket);
-    await refused.body?.cancel();
-    const fresh = await tickets.fresh(question.ticket, asked.signal);
-    return fresh instanceof Response ? answerFrom(fresh) : this.#send(asked, fresh);
-  }
-
-  /** Whether this is an SDK's own second try of what was given up after it was sent. */
-  async #isRepeated({ header, body }: ContentQuestion): Promise<boolean> {
-    return Number(header('x-stainless-retry-count') ?? 0) > 0 && (await this.#parts.sent.has(body));
-  }
-
-  async #send({ path, header, body, signal }: ContentQuestion, { ticket }: TakenTicket): Promise<ContentAnswer> {
-    const headers = { ...passedOn(header), [headerNames.ticket]: ticket };
-    try {
-      return await this.#parts.session.send({ path, method: 'POST', headers, body, signal });
-    } catch (error) {
-      if (error instanceof ClientError) throw error;
-      await this.#parts.sent.remember(body);
-      if (signal.aborted) throw signal.reason;
-      return answerFrom(answerOfFailure(new ClientError('answer_lost', undefined, { cause: error })));
+  async #askWithContent(
+    { path, header, body: asked, signal }: AskedRequest,
+    operation: Operation,
+  ): Promise<ContentAnswer> {
+    const { sender, e2ee, sent } = this.#parts;
+    // An SDK's own second try of what was given up after it was sent.
+    if (Number(header('x-stainless-retry-count') ?? 0) > 0 && (await sent.has(asked))) {
+      return answerFrom(answerOfFailure(new ClientError('retry_refused')));
     }
+    const body = parsed(asked);
+    const { ticket, recurs } = readQuestion(operation, body);
+    if (asksForE2ee(ticket)) return e2ee.ask({ body, asked, signal });
+    const content = () => ({ path, headers: passedOn(header), body: asked });
+    return sender.send({ ticket, recurs, asked, content, signal });
   }
 }
 
@@ -107,12 +86,6 @@ function parsed(body: string): unknown {
   } catch {
     throw new ServiceError('invalid_request', { message: 'The body is not valid JSON.' });
   }
-}
-
-async function isRefusedTicket(answer: Response): Promise<boolean> {
-  const body: unknown = await answer.json().catch(() => undefined);
-  const { error } = (body ?? {}) as { readonly error?: { readonly type?: unknown } };
-  return error?.type === 'invalid_ticket';
 }
 
 /** Of an SDK's headers those that say something of the request, and none that could say who makes it. */

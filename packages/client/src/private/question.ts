@@ -51,3 +51,7 @@ function asFields(body: unknown): Body {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Body;
   throw new ServiceError('invalid_request', { message: 'The body must be a JSON object.' });
 }
+
+/** Whether only the provider's enclave may read the request. */
+export const asksForE2ee = ({ operation, provider }: TicketRequest): boolean =>
+  operation === 'chat' && typeof provider === 'object' && provider?.minimum_privacy === 'e2ee';
