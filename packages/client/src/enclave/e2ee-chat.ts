@@ -1,4 +1,10 @@
-import { headerNames, relayRules, type SealedQuestion, ServiceError, type TicketRequest } from '@sotto/wire';
+import {
+  headerNames,
+  type ProviderPolicyObject,
+  relayRules,
+  type SealedQuestion,
+  type TicketRequest,
+} from '@sotto/wire';
 import { answerFrom } from '../answer.ts';
 import type { Bytes } from '../e2ee/bytes.ts';
 import { sealChat } from '../e2ee/seal-chat.ts';
@@ -22,8 +28,10 @@ export interface E2eeChatParts {
 }
 
 export interface E2eeQuestion {
-  /** The body of a chat completion; its policy asks for `minimum_privacy: "e2ee"`. */
+  /** The body of a chat completion. */
   readonly body: unknown;
+  /** Which providers may be asked. */
+  readonly policy: ProviderPolicyObject;
   /** The same as text: what a second try is recognised by. */
   readonly asked: string;
   readonly signal: AbortSignal;
@@ -45,11 +53,11 @@ export class E2eeChat {
    * Asks as `fetch` would, and answers as the service would, opened. Refusals of the service are answers as they came.
    * Throws `e2ee_request_*` before anything is asked, and what keeps the enclave from being trusted.
    */
-  async ask({ body, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
+  async ask({ body, policy, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
     const chat = readTextChat(body);
     const listed = await this.#listed(signal);
     if (listed instanceof Response) return answerFrom(listed);
-    const route = chooseEnclave(listed, { model: chat.model, policy: policyOf(body), isPinned: this.#parts.isPinned });
+    const route = chooseEnclave(listed, { model: chat.model, policy, isPinned: this.#parts.isPinned });
     const key = await this.#parts.enclaves.keyFor(route, signal);
     if (key instanceof Response) return answerFrom(key);
     const sealed = await sealChat(
@@ -79,13 +87,6 @@ export class E2eeChat {
     this.#models = { list, until: this.#parts.now() + listedMs };
     return list;
   }
-}
-
-function policyOf(body: unknown) {
-  const { provider } = body as { readonly provider?: unknown };
-  // `readQuestion` has parsed it: an object that asks for end-to-end encryption.
-  if (typeof provider !== 'object' || provider === null) throw new ServiceError('invalid_provider_policy');
-  return provider as EnclaveRoute['policy'];
 }
 
 function ticketOf({ settings }: TextChat, { model, policy }: EnclaveRoute): TicketRequest {

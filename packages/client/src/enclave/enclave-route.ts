@@ -1,7 +1,7 @@
 import {
   type ModelAnswer,
   modelAnswerSchema,
-  type ProviderPolicy,
+  type ProviderPolicyObject,
   parseModelReference,
   ServiceError,
 } from '@sotto/wire';
@@ -14,7 +14,7 @@ export interface EnclaveRoute {
   /** The provider's public id. */
   readonly provider: string;
   /** The policy that says so: what ticket and request name. */
-  readonly policy: Exclude<ProviderPolicy, string>;
+  readonly policy: ProviderPolicyObject;
   /** The most that the route may answer, in tokens. */
   readonly maxOutputTokens: number | undefined;
 }
@@ -49,7 +49,7 @@ export function chooseEnclave(
   models: EnclaveModels,
   asked: {
     readonly model: string;
-    readonly policy: Exclude<ProviderPolicy, string>;
+    readonly policy: ProviderPolicyObject;
     readonly isPinned: (provider: string) => boolean;
   },
 ): EnclaveRoute {
@@ -86,6 +86,29 @@ export function chooseEnclave(
     },
     maxOutputTokens: route.max_output_tokens ?? model.max_output_tokens ?? undefined,
   };
+}
+
+/**
+ * Finds the enclave that a verification is asked for: of the model's attested routes the one of `provider`, else the
+ * strongest. Throws the `ServiceError` that the service would give.
+ */
+export function findEnclave(
+  models: EnclaveModels,
+  asked: { readonly model: string; readonly provider: string | undefined },
+): { readonly model: string; readonly provider: string; readonly privacyClass: 'tee' | 'e2ee' } {
+  const model = models.data.find(({ id }) => id === asked.model);
+  if (model === undefined) throw new ServiceError('model_not_found');
+  const routes = model.provider_routes.filter(
+    ({ provider }) => asked.provider === undefined || matches(asked.provider, provider),
+  );
+  for (const privacyClass of ['e2ee', 'tee'] as const) {
+    const route = routes.find(({ privacy_class }) => privacy_class === privacyClass);
+    if (route !== undefined) return { model: model.id, provider: route.provider, privacyClass };
+  }
+  const whose = asked.provider === undefined ? 'No provider' : 'No route of that provider';
+  throw new ServiceError('no_provider_route_meets_privacy', {
+    message: `${whose} serves this model from an attested enclave.`,
+  });
 }
 
 /** `acme` names its variants, too (interface 2.2). */

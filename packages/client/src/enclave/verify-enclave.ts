@@ -2,7 +2,7 @@ import type { ProviderChallenge, ProviderVerification } from '@sotto/attestation
 import { headerNames } from '@sotto/wire';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
-import type { GatewaySession } from '../gateway/gateway-session.ts';
+import type { ContentChannel } from '../gateway/platform.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import type { Control } from '../private/control.ts';
 
@@ -20,7 +20,8 @@ export interface EnclaveVerification extends ProviderVerification {
 
 export interface EnclaveVerifierParts {
   readonly control: Control;
-  readonly session: GatewaySession;
+  /** The way to the confidential origin. */
+  readonly channel: Pick<ContentChannel, 'send'>;
   readonly pins: ClientPins;
   readonly verifyProvider: VerifyProvider;
   readonly now: () => number;
@@ -34,18 +35,17 @@ export interface EnclaveQuestion {
 }
 
 /**
- * Verifies the enclave behind a route: a ticket from the control origin, evidence for a fresh nonce over the verified
- * connection. A refusal of either origin is handed back as it came. Throws `ClientError`s.
+ * Verifies the enclave behind a route: a ticket from the control origin, evidence for a fresh nonce. A refusal of either origin is handed back as it came. Throws `ClientError`s.
  */
 export async function verifyEnclave(
-  { control, session, pins, verifyProvider, now }: EnclaveVerifierParts,
+  { control, channel, pins, verifyProvider, now }: EnclaveVerifierParts,
   { model, provider, privacyClass }: EnclaveQuestion,
   signal?: AbortSignal,
 ): Promise<EnclaveVerification | Response> {
   const ticket = await control.mintAttestation({ model, provider }, signal);
   if (ticket instanceof Response) return ticket;
   const nonce = toHex(secureRandom(32));
-  const answer = await session.send({
+  const answer = await channel.send({
     path: '/v1/tee/attestation',
     method: 'POST',
     headers: { 'content-type': 'application/json', [headerNames.ticket]: ticket.ticket },

@@ -26,6 +26,8 @@ export interface PrivateFetchOptions {
   readonly pins?: ClientPins;
   /** The weakest verdict that content is sent on. Default: `hardware_verified`; in browsers `cryptographically_checked`. */
   readonly minimumVerdict?: AcceptableVerdict;
+  /** Whether every request is encrypted for the provider's enclave, and refused where it cannot be. Default: only those that ask for it. */
+  readonly e2eeOnly?: boolean;
   /** Tickets kept ready for each kind of request; 0: none. Default 2. */
   readonly ticketsAhead?: number;
   /** How long a verification is relied on, at most. Default: ten minutes. */
@@ -57,6 +59,9 @@ export interface PrivateClient {
   readonly origin: string;
 }
 
+/** Asks a chat completion (an OpenAI-shaped body) and answers as the service would: JSON, or events where it streams. */
+export type AskE2ee = (body: object, options?: { readonly signal?: AbortSignal }) => Promise<Response>;
+
 /** Puts a private client together from its options and the platform it runs on. Throws `origin_invalid`. */
 export function makePrivateClient(
   platform: Platform,
@@ -87,7 +92,7 @@ export function makePrivateClient(
   const enclaves = new EnclaveSessions({
     verify: (route, signal) =>
       verifyEnclave(
-        { control, session, pins, verifyProvider: replaced.verifyProvider ?? verifyProvider, now },
+        { control, channel: session, pins, verifyProvider: replaced.verifyProvider ?? verifyProvider, now },
         { ...route, privacyClass: 'e2ee' },
         signal,
       ),
@@ -97,7 +102,11 @@ export function makePrivateClient(
   });
   const isPinned = (provider: string): boolean => pinsOf(pins, provider) !== undefined;
   const e2ee = new E2eeChat({ control, sender, enclaves, isPinned, now });
-  return { exchange: new PrivateExchange({ control, sender, e2ee, sent }), session, origin };
+  return {
+    exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
+    session,
+    origin,
+  };
 }
 
 /** The same as a `fetch`. */
@@ -107,4 +116,12 @@ export function makePrivateFetch(platform: Platform, options: PrivateFetchOption
     verified: () => session.verified(),
     close: () => session.close(),
   });
+}
+
+/** The same for chat alone, encrypted end to end. */
+export function makeE2eeChat(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): AskE2ee {
+  const { exchange, origin } = makePrivateClient(platform, { ...options, e2eeOnly: true });
+  const ask = fetchOver(exchange, origin);
+  return (body, { signal } = {}) =>
+    ask(`${origin}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body), signal: signal ?? null });
 }

@@ -5,7 +5,7 @@ import { ClientError } from '../errors.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
 import { answerOfFailure, answerOfRefusal } from '../local-answer.ts';
 import type { Control } from './control.ts';
-import { asksForE2ee, operationAt, readQuestion } from './question.ts';
+import { asksForE2ee, e2eePolicy, operationAt, readQuestion } from './question.ts';
 import type { SentRequests } from './sent-requests.ts';
 import type { TicketedSender } from './ticketed-sender.ts';
 
@@ -14,6 +14,8 @@ export interface PrivateExchangeParts {
   readonly sender: TicketedSender;
   readonly e2ee: E2eeChat;
   readonly sent: SentRequests;
+  /** Whether everything is encrypted end to end, and what cannot be is refused. */
+  readonly e2eeOnly: boolean;
 }
 
 /** A request as some OpenAI client makes it. */
@@ -63,14 +65,15 @@ export class PrivateExchange {
     { path, header, body: asked, signal }: AskedRequest,
     operation: Operation,
   ): Promise<ContentAnswer> {
-    const { sender, e2ee, sent } = this.#parts;
+    const { sender, e2ee, sent, e2eeOnly } = this.#parts;
     // An SDK's own second try of what was given up after it was sent.
     if (Number(header('x-stainless-retry-count') ?? 0) > 0 && (await sent.has(asked))) {
       return answerFrom(answerOfFailure(new ClientError('retry_refused')));
     }
     const body = parsed(asked);
     const { ticket, recurs } = readQuestion(operation, body);
-    if (asksForE2ee(ticket)) return e2ee.ask({ body, asked, signal });
+    if (e2eeOnly && operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
+    if (e2eeOnly || asksForE2ee(ticket)) return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), asked, signal });
     const content = () => ({ path, headers: passedOn(header), body: asked });
     return sender.send({ ticket, recurs, asked, content, signal });
   }

@@ -1,4 +1,11 @@
-import { type Operation, parseRequest, ServiceError, type TicketRequest, ticketRequestSchema } from '@sotto/wire';
+import {
+  type Operation,
+  type ProviderPolicyObject,
+  parseRequest,
+  ServiceError,
+  type TicketRequest,
+  ticketRequestSchema,
+} from '@sotto/wire';
 
 /** What a request asks for, without its content: all that the control origin is told. */
 export interface PrivateQuestion {
@@ -55,3 +62,9 @@ function asFields(body: unknown): Body {
 /** Whether only the provider's enclave may read the request. */
 export const asksForE2ee = ({ operation, provider }: TicketRequest): boolean =>
   operation === 'chat' && typeof provider === 'object' && provider?.minimum_privacy === 'e2ee';
+
+/** The same policy with end-to-end encryption asked for. */
+export function e2eePolicy(provider: TicketRequest['provider']): ProviderPolicyObject {
+  const policy = typeof provider === 'string' ? { only: [provider] } : (provider ?? {});
+  return { ...policy, minimum_privacy: 'e2ee' };
+}
