@@ -1,5 +1,11 @@
 import { browserPlatform } from './platform/browser-platform.ts';
-import { type DevelopmentOptions, makePrivateFetch, type PrivateFetchOptions } from './private/create-private-fetch.ts';
+import {
+  type AskE2ee,
+  type DevelopmentOptions,
+  makeE2eeChat,
+  makePrivateFetch,
+  type PrivateFetchOptions,
+} from './private/create-private-fetch.ts';
 import type { PrivateFetch } from './private/private-fetch.ts';
 
 import { type VerificationReport, type VerifyOptions, verifyWith } from './report/verify.ts';
@@ -7,10 +13,13 @@ import { type VerificationReport, type VerifyOptions, verifyWith } from './repor
 export { type AttestedKey, type EnclaveKey, readPublicKey } from './e2ee/enclave-key.ts';
 export { type SealOptions, sealChat } from './e2ee/seal-chat.ts';
 export type { SealedRequest } from './e2ee/sealed-request.ts';
+export type { AcceptableEnclaveVerdict } from './enclave/enclave-sessions.ts';
+export type { EnclaveVerification } from './enclave/verify-enclave.ts';
 export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
+export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
 export { type ClientPins, shippedPins } from './pins/client-pins.ts';
-export type { AcceptableVerdict, PrivateFetchOptions } from './private/create-private-fetch.ts';
+export type { AskE2ee, PrivateFetchOptions } from './private/create-private-fetch.ts';
 export type { PrivateFetch } from './private/private-fetch.ts';
 export type { VerificationReport, VerifyOptions } from './report/verify.ts';
 
@@ -25,3 +34,10 @@ export const createPrivateFetch = (options: PrivateFetchOptions & DevelopmentOpt
 /** Verifies a confidential origin (with or without `/v1`) and reports every check. Throws `origin_invalid` alone. */
 export const verify = (origin: string, options: VerifyOptions = {}): Promise<VerificationReport> =>
   verifyWith(browserPlatform, origin, options);
+
+/**
+ * Makes a chat that only the provider's verified enclave can read: each request is encrypted here, under new keys, and its
+ * answer opened here. Text only: what cannot be encrypted is refused before anything is sent. Throws `origin_invalid`.
+ */
+export const createE2eeChat = (options: PrivateFetchOptions & DevelopmentOptions): AskE2ee =>
+  makeE2eeChat(browserPlatform, options);

@@ -5,7 +5,7 @@ import { ClientError } from '../errors.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
-import { makePrivateFetch } from '../private/create-private-fetch.ts';
+import { makePrivateClient } from '../private/create-private-fetch.ts';
 import { proxyHandler } from '../proxy/proxy-handler.ts';
 import { asUsage, readKey, readPinsFile, readVerdict, required, serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
@@ -32,7 +32,7 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   const controlOrigin = required('--control-url', values['control-url']);
   const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
   asUsage(() => readOrigin('--control-url', controlOrigin));
-  const fetch = makePrivateFetch(nodePlatform({ selfSigned: values['self-signed'] ?? false }), {
+  const { exchange, session } = makePrivateClient(nodePlatform({ selfSigned: values['self-signed'] ?? false }), {
     apiKey: readKey(terminal, values['key-file']),
     controlOrigin,
     baseOrigin,
@@ -42,19 +42,19 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
     onVerified: (verification) => terminal.note(verifiedLine(verification)),
   });
   try {
-    await fetch.verified();
+    await session.verified();
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     terminal.note(`${error.code}: ${error.message}\nSee \`sotto verify ${origin}\`.\n`);
     return error.code === 'attestation_unavailable' ? 3 : 1;
   }
   const onUnexpected = (name: string): void => terminal.note(`A request failed: ${name}\n`);
-  const server = createServer(proxyHandler({ fetch, origin, onUnexpected }));
+  const server = createServer(proxyHandler({ exchange, onUnexpected }));
   const address = await listen(server, port);
   const ended = interrupted(terminal, server);
   terminal.out(`http://127.0.0.1:${address.port}/v1\n`);
   await ended;
-  fetch.close();
+  session.close();
   return 0;
 }
 

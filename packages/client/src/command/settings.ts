@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
 import { ClientError } from '../errors.ts';
+import type { AcceptableVerdict } from '../gateway/acceptance.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { readPins } from '../pins/read-pins.ts';
-import type { AcceptableVerdict } from '../private/create-private-fetch.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 /** Options of every command that reaches the service privately, as `parseArgs` takes them. */

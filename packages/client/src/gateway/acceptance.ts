@@ -7,9 +7,12 @@ import type { OriginVerification } from './verify-origin.ts';
 /** False in the bundle for browsers, by definition at its build: what follows from it is not in that bundle at all. */
 declare const SOTTO_SIMULATION: boolean | undefined;
 
+/** A verdict on which content may be sent. */
+export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
+
 export interface AcceptanceTerms {
   /** The weakest verdict that content is sent on. */
-  readonly minimumVerdict: Verdict;
+  readonly minimumVerdict: AcceptableVerdict;
   readonly pins: ClientPins;
   /**
    * For development: accepts simulated evidence of an origin on this machine, which protects nothing. Not in the bundle for

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { answerFrom } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import { shippedPins } from '../pins/client-pins.ts';
 import { GatewaySession, type GatewaySessionOptions } from './gateway-session.ts';
@@ -35,7 +36,7 @@ function standIn(options: Partial<GatewaySessionOptions> = {}) {
         const refusal = refusals.shift();
         if (refusal !== undefined) throw refusal;
         sent.push(String(body));
-        return new Response('answer');
+        return answerFrom(new Response('answer'));
       },
       close: () => {
         closed += 1;
@@ -155,7 +156,7 @@ describe('the way to a confidential origin', () => {
     const at = standIn();
     await at.session.verified();
     at.refusals.push(new ClientError('connection_not_verified'));
-    expect(await (await at.session.send(request)).text()).toBe('answer');
+    expect(await (await at.session.send(request)).toResponse().text()).toBe('answer');
     expect(at.nonces).toHaveLength(2);
     expect(at.sent).toHaveLength(1);
   });

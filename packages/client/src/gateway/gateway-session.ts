@@ -1,7 +1,7 @@
 import { abortable } from '../abortable.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptanceTerms, requireAccepted } from './acceptance.ts';
-import type { ContentChannel, ContentRequest, Platform } from './platform.ts';
+import type { ContentAnswer, ContentChannel, ContentRequest, Platform } from './platform.ts';
 import { type OriginVerification, verifyOrigin } from './verify-origin.ts';
 
 export interface GatewaySessionOptions extends AcceptanceTerms {
@@ -39,7 +39,7 @@ export class GatewaySession {
   }
 
   /** Sends content over a verified connection. Throws a `ClientError` exactly where nothing of it can have left. */
-  async send(request: ContentRequest): Promise<Response> {
+  async send(request: ContentRequest): Promise<ContentAnswer> {
     const verified = await abortable(this.#ensure(), request.signal);
     try {
       return await verified.channel.send(request);

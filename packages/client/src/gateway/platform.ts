@@ -18,13 +18,24 @@ export interface ContentRequest {
   readonly signal: AbortSignal | undefined;
 }
 
+/** An answer whose body has not been read: by one of its two doors, once. */
+export interface ContentAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The body as it comes, where no `Response` is needed. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole, as `fetch` gives it. */
+  toResponse(): Response;
+}
+
 /** Connections to the confidential origin that content may go over. */
 export interface ContentChannel {
   /**
    * Sends one request, once; redirects are not followed, and nothing is added to the headers that could tell users apart.
    * Throws a `ClientError` exactly where nothing of the content can have left; any other error leaves that open.
    */
-  send(request: ContentRequest): Promise<Response>;
+  send(request: ContentRequest): Promise<ContentAnswer>;
   /** Takes no more requests; those that run may end. */
   close(): void;
 }

@@ -1,8 +1,12 @@
-import { gatewayPinsSchema } from '@sotto/attestation';
+import { gatewayPinsSchema, providerPinsSchema } from '@sotto/attestation';
+import { providerIdSchema } from '@sotto/wire';
 import * as z from 'zod';
 import type { ClientPins } from './client-pins.ts';
 
-const clientPinsSchema = z.strictObject({ gateway: gatewayPinsSchema });
+const clientPinsSchema = z.strictObject({
+  gateway: gatewayPinsSchema,
+  providers: z.record(providerIdSchema, providerPinsSchema).optional(),
+});
 
 /** Reads a file of pins. Returns a sentence that says what is wrong with it instead, if something is. */
 export function readPins(text: string): ClientPins | string {

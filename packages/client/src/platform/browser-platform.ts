@@ -1,4 +1,5 @@
-import type { ContentRequest, Platform } from '../gateway/platform.ts';
+import { answerFrom } from '../answer.ts';
+import type { ContentAnswer, ContentRequest, Platform } from '../gateway/platform.ts';
 import { parseEvidence } from './read-evidence.ts';
 
 /** What belongs to the page stays with the page, and nobody leads a request elsewhere. */
@@ -14,13 +15,15 @@ export const browserPlatform: Platform = {
   },
   openChannel(origin) {
     return {
-      send({ path, method, headers, body, signal }: ContentRequest): Promise<Response> {
-        const init = { ...apart, method, headers: { ...headers } };
-        return fetch(`${origin}${path}`, {
-          ...init,
+      async send({ path, method, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+        const answer = await fetch(`${origin}${path}`, {
+          ...apart,
+          method,
+          headers: { ...headers },
           ...(body === undefined ? {} : { body }),
           ...(signal === undefined ? {} : { signal }),
         });
+        return answerFrom(answer);
       },
       close() {},
     };

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { ClientError } from '../errors.ts';
-import type { ContentChannel, ContentRequest, EvidenceReading, Platform } from '../gateway/platform.ts';
+import type { ContentAnswer, ContentChannel, ContentRequest, EvidenceReading, Platform } from '../gateway/platform.ts';
 import { parseEvidence } from './read-evidence.ts';
 
 export interface NodePlatformOptions {
@@ -107,15 +107,19 @@ async function readEvidence(
 
 function channelOf(pool: Dispatcher): ContentChannel {
   return {
-    async send({ path, method, headers, body, signal }: ContentRequest): Promise<Response> {
-      const answer = await pool.request({
+    async send({ path, method, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+      const {
+        statusCode,
+        headers: received,
+        body: stream,
+      } = await pool.request({
         path,
         method,
-        headers: { ...headers },
+        headers,
         ...(body === undefined ? {} : { body }),
         ...(signal === undefined ? {} : { signal }),
       });
-      return responseOf(answer);
+      return answerOf(statusCode, received, stream);
     },
     close() {
       pool.close().catch(() => undefined);
@@ -123,20 +127,24 @@ function channelOf(pool: Dispatcher): ContentChannel {
   };
 }
 
-function responseOf({ statusCode, headers, body }: Dispatcher.ResponseData): Response {
-  const init = { status: statusCode, headers: headersOf(headers) };
-  // Answers of these kinds have no body, and a `Response` would not take one.
-  if (statusCode === 204 || statusCode === 205 || statusCode === 304) {
-    body.resume();
-    return new Response(null, init);
-  }
-  return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, init);
-}
-
-function headersOf(received: IncomingHttpHeaders): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(received)) {
-    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each);
-  }
-  return headers;
+function answerOf(status: number, received: IncomingHttpHeaders, body: Readable): ContentAnswer {
+  const headers = Object.entries(received).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((each): [string, string][] =>
+      each === undefined ? [] : [[name, each]],
+    ),
+  );
+  return {
+    status,
+    headers,
+    body,
+    toResponse() {
+      const init = { status, headers: headers.map(([name, value]): [string, string] => [name, value]) };
+      // Answers of these kinds have no body, and a `Response` would not take one.
+      if (status !== 204 && status !== 205 && status !== 304) {
+        return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, init);
+      }
+      body.resume();
+      return new Response(null, init);
+    },
+  };
 }

@@ -1,5 +1,6 @@
-import { type TicketRequest, ticketAnswerSchema } from '@sotto/wire';
-import { ClientError } from '../errors.ts';
+import type { TicketRequest } from '@sotto/wire';
+import * as z from 'zod';
+import { ClientError, type ClientErrorCode } from '../errors.ts';
 
 /** The control origin, as the key's owner meets it: the only place that the key is sent to. */
 export interface ControlOptions {
@@ -17,6 +18,12 @@ export interface Ticket {
   readonly expiresAt: number;
 }
 
+const ticketSchema = z.object({
+  // It goes into a header, and nothing may come along with it.
+  ticket: z.string().regex(/^[\x21-\x7e]{1,8192}$/),
+  expires_at: z.iso.datetime(),
+});
+
 export class Control {
   readonly #options: ControlOptions;
 
@@ -28,19 +35,33 @@ export class Control {
    * Asks for a ticket. A refusal is the service's own answer, for the caller to see as it is.
    * Throws `control_unreachable`, or `inference_ticket_failed` for an answer that holds no ticket.
    */
-  async mint(request: TicketRequest, signal?: AbortSignal): Promise<Ticket | Response> {
-    const answer = await this.#send('/v1/inference/tickets', { method: 'POST', body: JSON.stringify(request), signal });
-    if (!answer.ok) return answer;
-    const parsed = ticketAnswerSchema.strip().safeParse(await answer.json().catch(() => undefined));
-    // It goes into a header, and nothing may come along with it.
-    if (!parsed.success || !/^[\x21-\x7e]{1,8192}$/.test(parsed.data.ticket))
-      throw new ClientError('inference_ticket_failed');
-    return { ticket: parsed.data.ticket, expiresAt: Date.parse(parsed.data.expires_at) };
+  mint(request: TicketRequest, signal?: AbortSignal): Promise<Ticket | Response> {
+    return this.#mintAt('/v1/inference/tickets', request, { signal, failure: 'inference_ticket_failed' });
+  }
+
+  /** The same for the verification of one provider's enclave, with `attestation_ticket_failed`. It costs nothing. */
+  mintAttestation(
+    request: { readonly model: string; readonly provider: string },
+    signal?: AbortSignal,
+  ): Promise<Ticket | Response> {
+    return this.#mintAt('/v1/inference/attestation-tickets', request, { signal, failure: 'attestation_ticket_failed' });
   }
 
   /** `GET /models` and the like: what carries no content, and needs the key. */
   read(path: string, signal?: AbortSignal): Promise<Response> {
     return this.#send(path, { method: 'GET', signal });
+  }
+
+  async #mintAt(
+    path: string,
+    request: object,
+    { signal, failure }: { readonly signal: AbortSignal | undefined; readonly failure: ClientErrorCode },
+  ): Promise<Ticket | Response> {
+    const answer = await this.#send(path, { method: 'POST', body: JSON.stringify(request), signal });
+    if (!answer.ok) return answer;
+    const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
+    if (!parsed.success) throw new ClientError(failure);
+    return { ticket: parsed.data.ticket, expiresAt: Date.parse(parsed.data.expires_at) };
   }
 
   async #send(

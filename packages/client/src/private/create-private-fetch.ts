@@ -1,17 +1,19 @@
-import type { Verdict } from '@sotto/attestation';
-import type { AcceptanceTerms } from '../gateway/acceptance.ts';
+import { verifyProvider } from '@sotto/attestation';
+import { E2eeChat } from '../enclave/e2ee-chat.ts';
+import { type AcceptableEnclaveVerdict, EnclaveSessions } from '../enclave/enclave-sessions.ts';
+import { type EnclaveVerification, pinsOf, type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
+import type { AcceptableVerdict, AcceptanceTerms } from '../gateway/acceptance.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
-import { type PrivateFetch, privateFetch } from './private-fetch.ts';
+import { PrivateExchange } from './private-exchange.ts';
+import { fetchOver, type PrivateFetch } from './private-fetch.ts';
 import { SentRequests } from './sent-requests.ts';
 import { TicketPool } from './ticket-pool.ts';
-
-/** A verdict on which content may be sent. */
-export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
+import { TicketedSender } from './ticketed-sender.ts';
 
 export interface PrivateFetchOptions {
   /** An inference key. It is sent to the control origin and nowhere else. */
@@ -24,12 +26,18 @@ export interface PrivateFetchOptions {
   readonly pins?: ClientPins;
   /** The weakest verdict that content is sent on. Default: `hardware_verified`; in browsers `cryptographically_checked`. */
   readonly minimumVerdict?: AcceptableVerdict;
+  /** Whether every request is encrypted for the provider's enclave, and refused where it cannot be. Default: only those that ask for it. */
+  readonly e2eeOnly?: boolean;
   /** Tickets kept ready for each kind of request; 0: none. Default 2. */
   readonly ticketsAhead?: number;
   /** How long a verification is relied on, at most. Default: ten minutes. */
   readonly maxAgeMs?: number;
   /** Told of each verification that was accepted. */
   readonly onVerified?: (verification: OriginVerification) => void;
+  /** The weakest verdict on a provider's enclave that content is encrypted to. Default: `policy_matched`. */
+  readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;
+  /** Told of each verification of a provider's enclave that was accepted. */
+  readonly onEnclaveVerified?: (verification: EnclaveVerification) => void;
   /** For tests: Unix milliseconds. */
   readonly now?: () => number;
 }
@@ -37,12 +45,37 @@ export interface PrivateFetchOptions {
 /** What the bundle for browsers does not have. */
 export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
 
-/** Puts a private `fetch` together from its options and the platform it runs on. Throws `origin_invalid`. */
-export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
+/** What tests put in place: of the door that has the vendors' roots behind it, among others. No entry of the package takes it. */
+interface Replaced {
+  readonly verifyProvider?: VerifyProvider;
+  readonly fetch?: typeof fetch;
+}
+
+/** A private way to one service. */
+export interface PrivateClient {
+  readonly exchange: PrivateExchange;
+  readonly session: GatewaySession;
+  /** The confidential origin, without a path. */
+  readonly origin: string;
+}
+
+/** Asks a chat completion (an OpenAI-shaped body) and answers as the service would: JSON, or events where it streams. */
+export type AskE2ee = (body: object, options?: { readonly signal?: AbortSignal }) => Promise<Response>;
+
+/** Puts a private client together from its options and the platform it runs on. Throws `origin_invalid`. */
+export function makePrivateClient(
+  platform: Platform,
+  options: PrivateFetchOptions & DevelopmentOptions,
+  replaced: Replaced = {},
+): PrivateClient {
   const { apiKey, pins = shippedPins, ticketsAhead = 2, maxAgeMs = 10 * 60_000, now = Date.now } = options;
   const strongest = platform.seesTlsKeys ? 'hardware_verified' : 'cryptographically_checked';
   const { origin } = readOrigin('baseOrigin', options.baseOrigin);
-  const control = new Control({ apiKey, origin: readOrigin('controlOrigin', options.controlOrigin).origin, fetch });
+  const control = new Control({
+    apiKey,
+    origin: readOrigin('controlOrigin', options.controlOrigin).origin,
+    fetch: replaced.fetch ?? fetch,
+  });
   const session = new GatewaySession({
     ...options,
     platform,
@@ -54,5 +87,41 @@ export function makePrivateFetch(platform: Platform, options: PrivateFetchOption
     onVerified: options.onVerified ?? (() => undefined),
   });
   const tickets = new TicketPool({ mint: (request, signal) => control.mint(request, signal), now, size: ticketsAhead });
-  return privateFetch({ origin, session, control, tickets, sent: new SentRequests(now) });
+  const sent = new SentRequests(now);
+  const sender = new TicketedSender({ session, tickets, sent });
+  const enclaves = new EnclaveSessions({
+    verify: (route, signal) =>
+      verifyEnclave(
+        { control, channel: session, pins, verifyProvider: replaced.verifyProvider ?? verifyProvider, now },
+        { ...route, privacyClass: 'e2ee' },
+        signal,
+      ),
+    minimumVerdict: options.minimumEnclaveVerdict ?? 'policy_matched',
+    now,
+    onVerified: options.onEnclaveVerified ?? (() => undefined),
+  });
+  const isPinned = (provider: string): boolean => pinsOf(pins, provider) !== undefined;
+  const e2ee = new E2eeChat({ control, sender, enclaves, isPinned, now });
+  return {
+    exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
+    session,
+    origin,
+  };
+}
+
+/** The same as a `fetch`. */
+export function makePrivateFetch(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): PrivateFetch {
+  const { exchange, session, origin } = makePrivateClient(platform, options);
+  return Object.assign(fetchOver(exchange, origin), {
+    verified: () => session.verified(),
+    close: () => session.close(),
+  });
+}
+
+/** The same for chat alone, encrypted end to end. */
+export function makeE2eeChat(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): AskE2ee {
+  const { exchange, origin } = makePrivateClient(platform, { ...options, e2eeOnly: true });
+  const ask = fetchOver(exchange, origin);
+  return (body, { signal } = {}) =>
+    ask(`${origin}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body), signal: signal ?? null });
 }

@@ -1,4 +1,11 @@
-import { type Operation, parseRequest, ServiceError, type TicketRequest, ticketRequestSchema } from '@sotto/wire';
+import {
+  type Operation,
+  type ProviderPolicyObject,
+  parseRequest,
+  ServiceError,
+  type TicketRequest,
+  ticketRequestSchema,
+} from '@sotto/wire';
 
 /** What a request asks for, without its content: all that the control origin is told. */
 export interface PrivateQuestion {
@@ -50,4 +57,14 @@ function lengthOf(input: unknown): number {
 function asFields(body: unknown): Body {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Body;
   throw new ServiceError('invalid_request', { message: 'The body must be a JSON object.' });
+}
+
+/** Whether only the provider's enclave may read the request. */
+export const asksForE2ee = ({ operation, provider }: TicketRequest): boolean =>
+  operation === 'chat' && typeof provider === 'object' && provider?.minimum_privacy === 'e2ee';
+
+/** The same policy with end-to-end encryption asked for. */
+export function e2eePolicy(provider: TicketRequest['provider']): ProviderPolicyObject {
+  const policy = typeof provider === 'string' ? { only: [provider] } : (provider ?? {});
+  return { ...policy, minimum_privacy: 'e2ee' };
 }

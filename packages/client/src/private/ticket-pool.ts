@@ -15,6 +15,9 @@ const maxKinds = 32;
 /** A ticket that ends sooner is not used: the request must still reach the broker. */
 const marginMs = 20_000;
 
+/** After a ticket was taken, its request goes first. */
+const refillAfterMs = 25;
+
 interface Kind {
   readonly ready: Ticket[];
   isFilling: boolean;
@@ -75,16 +78,22 @@ export class TicketPool {
   #fill(request: TicketRequest, kind: Kind): void {
     if (kind.isFilling || kind.ready.length >= this.#options.size) return;
     kind.isFilling = true;
-    this.#options.mint(request).then(
-      (minted) => {
+    setTimeout(() => {
+      this.#mintInto(request, kind).catch(() => {
         kind.isFilling = false;
-        if (minted instanceof Response) return void minted.body?.cancel().catch(() => undefined);
-        kind.ready.push(minted);
-        this.#fill(request, kind);
-      },
-      () => {
-        kind.isFilling = false;
-      },
-    );
+      });
+    }, refillAfterMs);
+  }
+
+  async #mintInto(request: TicketRequest, kind: Kind): Promise<void> {
+    while (kind.ready.length < this.#options.size) {
+      const minted = await this.#options.mint(request);
+      if (minted instanceof Response) {
+        await minted.body?.cancel();
+        break;
+      }
+      kind.ready.push(minted);
+    }
+    kind.isFilling = false;
   }
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@sotto/wire';
+import { answerFrom } from '../answer.ts';
 import { ClientError } from '../errors.ts';
+import type { ContentAnswer } from '../gateway/platform.ts';
 import { answerOfFailure, answerOfRefusal } from '../local-answer.ts';
-import type { PrivateFetch } from '../private/private-fetch.ts';
+import type { PrivateExchange } from '../private/private-exchange.ts';
 
 export interface ProxyOptions {
-  readonly fetch: PrivateFetch;
-  /** The confidential origin that `fetch` was made for, without `/v1`. */
-  readonly origin: string;
+  readonly exchange: PrivateExchange;
   /** Told of a failure that is none of ours, by its name alone: its message may quote content. */
   readonly onUnexpected: (name: string) => void;
 }
@@ -37,23 +37,25 @@ async function serve(options: ProxyOptions, request: IncomingMessage, response: 
 }
 
 async function answerTo(
-  { fetch, origin }: ProxyOptions,
+  { exchange }: ProxyOptions,
   request: IncomingMessage,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<ContentAnswer> {
   try {
     requireLocal(request);
-    const body = await readBody(request);
-    const method = request.method ?? 'GET';
-    return await fetch(`${origin}${pathOf(request)}`, {
-      method,
-      headers: keptHeaders(request),
+    return await exchange.ask({
+      method: request.method ?? 'GET',
+      path: pathOf(request),
+      header: (name) => {
+        const value = request.headers[name];
+        return typeof value === 'string' ? value : undefined;
+      },
+      body: await readBody(request),
       signal,
-      ...(method === 'GET' || method === 'HEAD' ? {} : { body }),
     });
   } catch (error) {
-    if (error instanceof ServiceError) return answerOfRefusal(error);
-    if (error instanceof ClientError) return answerOfFailure(error);
+    if (error instanceof ServiceError) return answerFrom(answerOfRefusal(error));
+    if (error instanceof ClientError) return answerFrom(answerOfFailure(error));
     throw error;
   }
 }
@@ -76,17 +78,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   throw new ServiceError('not_found', { message: 'The base address of this proxy ends in /v1.' });
 }
 
-/** What says something of the request. Which of it leaves this machine, `fetch` decides. */
-function keptHeaders({ headers }: IncomingMessage): Headers {
-  const kept = new Headers();
-  for (const name of ['accept', 'content-type', 'x-router-receipt', 'x-stainless-retry-count']) {
-    const value = headers[name];
-    if (typeof value === 'string') kept.set(name, value);
-  }
-  return kept;
-}
-
-async function readBody(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
@@ -94,15 +86,14 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array<ArrayBuffe
     if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
     pieces.push(piece);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** Hands the answer on as it comes: one write for each piece, no faster than it is taken. */
-async function passBack(answer: Response, response: ServerResponse): Promise<void> {
-  const headers = [...answer.headers].filter(([name]) => !hopByHop.has(name)).flat();
-  response.writeHead(answer.status, headers);
+async function passBack({ status, headers, body }: ContentAnswer, response: ServerResponse): Promise<void> {
+  response.writeHead(status, headers.filter(([name]) => !hopByHop.has(name)).flat());
   response.flushHeaders();
-  for await (const piece of answer.body ?? []) {
+  for await (const piece of body) {
     if (response.destroyed) return;
     if (response.write(piece)) continue;
     await new Promise<void>((resolve) => {

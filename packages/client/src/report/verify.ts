@@ -1,28 +1,103 @@
+import { verifyProvider } from '@sotto/attestation';
+import { ServiceError } from '@sotto/wire';
+import { findEnclave, readModels } from '../enclave/enclave-route.ts';
+import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-enclave.ts';
+import { ClientError } from '../errors.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { type OriginVerification, verifyOrigin } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
+import { Control } from '../private/control.ts';
+
+/** The provider whose enclave is to be verified, too. */
+export interface EnclaveAsked {
+  readonly model: string;
+  /** Its public id; by default the strongest of the model's attested providers. */
+  readonly provider?: string | undefined;
+  /** An inference key. It is sent to the control origin and nowhere else; verification is free. */
+  readonly apiKey: string;
+  /** With or without `/v1`. */
+  readonly controlOrigin: string;
+}
 
 export interface VerifyOptions {
   /** Which machines are accepted; by default those that this build ships with. */
   readonly pins?: ClientPins;
+  readonly enclave?: EnclaveAsked | undefined;
   /** For tests: Unix milliseconds. */
   readonly now?: () => number;
   readonly signal?: AbortSignal;
 }
 
-/** What a verification found: hop 1, the confidential origin. */
+/** Why there is no verification of an enclave: what the service said, or what the client found. */
+export interface EnclaveAbsence {
+  readonly type: string;
+  readonly message: string;
+}
+
+/** What a verification found, each hop by itself: what runs at the confidential origin, and what runs at the provider. */
 export interface VerificationReport {
   readonly gateway: OriginVerification;
+  /** Of the route that was asked for: evidence of another is `untrusted`. */
+  readonly enclave?: EnclaveVerification | EnclaveAbsence;
 }
+
+export const isVerified = (enclave: EnclaveVerification | EnclaveAbsence): enclave is EnclaveVerification =>
+  'verdict' in enclave;
 
 /** Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`; all else is in the report. */
 export async function verifyWith(
   platform: Platform,
   origin: string,
-  options: VerifyOptions,
+  { pins = shippedPins, now = Date.now, signal, enclave }: VerifyOptions,
 ): Promise<VerificationReport> {
-  const { pins = shippedPins, now = Date.now, signal } = options;
   const { origin: checked } = readOrigin('origin', origin);
-  return { gateway: await verifyOrigin({ platform, origin: checked, pins: pins.gateway, now, signal }) };
+  const asked = enclave && { ...enclave, controlOrigin: readOrigin('controlOrigin', enclave.controlOrigin).origin };
+  const gateway = await verifyOrigin({ platform, origin: checked, pins: pins.gateway, now, signal });
+  if (asked === undefined) return { gateway };
+  return { gateway, enclave: await enclaveOf(asked, { platform, origin: checked, pins, now, signal }) };
+}
+
+interface Way {
+  readonly platform: Platform;
+  readonly origin: string;
+  readonly pins: ClientPins;
+  readonly now: () => number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function enclaveOf(
+  { model, provider, apiKey, controlOrigin }: EnclaveAsked,
+  { platform, origin, pins, now, signal }: Way,
+): Promise<EnclaveVerification | EnclaveAbsence> {
+  const control = new Control({ origin: controlOrigin, apiKey, fetch });
+  // Nothing but a ticket and a nonce goes over it: it may be whose it will.
+  const channel = platform.openChannel(origin, undefined);
+  try {
+    const listed = await control.read('/v1/models', signal);
+    if (!listed.ok) return await absenceOf(listed);
+    const models = readModels(await listed.json().catch(() => undefined));
+    if (models === undefined) throw new ClientError('control_unreachable');
+    const route = findEnclave(models, { model, provider });
+    const verification = await verifyEnclave({ control, channel, pins, verifyProvider, now }, route, signal);
+    return verification instanceof Response ? await absenceOf(verification) : verification;
+  } catch (error) {
+    if (error instanceof ServiceError) return { type: error.type, message: error.message };
+    if (error instanceof ClientError) return { type: error.code, message: error.message };
+    if (signal?.aborted) throw signal.reason;
+    return { type: 'attestation_unavailable', message: 'The connection failed.' };
+  } finally {
+    channel.close();
+  }
+}
+
+async function absenceOf(answer: Response): Promise<EnclaveAbsence> {
+  const body = (await answer.json().catch(() => undefined)) as
+    | { readonly error?: { readonly type?: unknown; readonly message?: unknown } }
+    | undefined;
+  const { type, message } = body?.error ?? {};
+  return {
+    type: typeof type === 'string' ? type : 'attestation_unavailable',
+    message: typeof message === 'string' ? message : `The service answered with status ${answer.status}.`,
+  };
 }

@@ -1,0 +1,249 @@
+import type { ProviderVerification } from '@sotto/attestation';
+import { relayHeaders } from '@sotto/wire';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerFrom } from '../answer.ts';
+import { type StandInKind, standInEnclave, standInKinds } from '../e2ee/testing/index.ts';
+import { leaksIn, secretChat } from '../e2ee/testing/secret-chat.ts';
+import type { Platform } from '../gateway/platform.ts';
+import { simulatedEvidence } from '../gateway/testing/simulated-evidence.ts';
+import { makePrivateClient, type PrivateFetchOptions } from '../private/create-private-fetch.ts';
+import { fetchOver } from '../private/private-fetch.ts';
+
+const controlOrigin = 'http://127.0.0.1:4000';
+const baseOrigin = 'http://127.0.0.1:4001';
+const model = 'sealed/model';
+const policy = { minimum_privacy: 'e2ee' as const };
+const question = { model, provider: policy, messages: [{ role: 'user', content: 'Grüße, 世界' }] };
+const json = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+
+/** A client whose transports are spied on, before a stand-in enclave of one kind. */
+function standIn(kind: StandInKind, options: Partial<PrivateFetchOptions> = {}) {
+  const enclave = standInEnclave(kind);
+  const toControl: { path: string; text: string }[] = [];
+  const toBroker: { path: string; headers: Record<string, string>; body: Buffer }[] = [];
+  let verified: Partial<ProviderVerification> = {};
+  let relay = (answer: Response): Response => answer;
+  let listed: object[] = [{ provider: kind, privacy_class: 'e2ee', max_output_tokens: 300 }];
+  const platform: Platform = {
+    seesTlsKeys: true,
+    readEvidence: async (origin, nonce) => ({ document: await simulatedEvidence(nonce, { origin }) }),
+    openChannel: () => ({
+      async send({ path, headers, body }) {
+        const bytes = Buffer.from(body ?? '');
+        toBroker.push({ path, headers: { ...headers }, body: bytes });
+        if (path === '/v1/tee/attestation') {
+          const { nonce } = JSON.parse(bytes.toString()) as { nonce: string };
+          return answerFrom(relay(json({ nonce })));
+        }
+        const answer = await enclave.answer({ headers, body: bytes });
+        const own = { ...answer.headers, 'x-router-privacy-class': 'e2ee', 'x-request-id': 'req_1' };
+        return answerFrom(relay(new Response(Buffer.concat(answer.pieces), { status: answer.status, headers: own })));
+      },
+      close: () => undefined,
+    }),
+  };
+  const control = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const path = new URL(String(input)).pathname;
+    toControl.push({ path, text: String(init?.body ?? '') });
+    if (path === '/v1/models') return json({ data: [{ id: model, provider_routes: listed }] });
+    return json({ ticket: `ticket-${toControl.length}`, expires_at: new Date(Date.now() + 300_000).toISOString() });
+  };
+  const verifyProvider = async (): Promise<ProviderVerification> => ({
+    verdict: 'cryptographically_checked',
+    checks: [{ name: 'provider.measurement', outcome: 'passed' }],
+    gpu: { standing: 'none', models: [] },
+    contentVisible: false,
+    key: enclave.nextKey(),
+    tlsSpkiSha256: [],
+    sessionId: undefined,
+    expiresAtMs: Date.now() + 60_000,
+    isCurrent: true,
+    ...verified,
+  });
+  const client = makePrivateClient(
+    platform,
+    { apiKey: 'key', controlOrigin, baseOrigin, allowSimulated: true, ticketsAhead: 0, ...options },
+    { verifyProvider, fetch: control },
+  );
+  const ask = (body: object): Promise<Response> =>
+    fetchOver(client.exchange, baseOrigin)(`${baseOrigin}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+  return {
+    ask,
+    toControl,
+    toBroker,
+    verifiedAs: (next: Partial<ProviderVerification>) => {
+      verified = next;
+    },
+    relays: (next: typeof relay) => {
+      relay = next;
+    },
+    lists: (routes: object[]) => {
+      listed = routes;
+    },
+    chats: () => toBroker.filter(({ path }) => path === '/v1/chat/completions'),
+    attestations: () => toBroker.filter(({ path }) => path === '/v1/tee/attestation'),
+  };
+}
+
+describe.each(standInKinds)('end-to-end-encrypted chat with %s', { timeout: 60_000 }, (kind) => {
+  it('is answered as any chat is, whole and streamed', async () => {
+    const at = standIn(kind);
+    const whole = await at.ask(question);
+    expect(whole.headers.get('x-router-privacy-class')).toBe('e2ee');
+    expect(await whole.json()).toMatchObject({ model, choices: [{ message: { content: 'You said: Grüße, 世界' } }] });
+    const streamed = await at.ask({ ...question, stream: true });
+    expect(streamed.headers.get('content-type')).toBe('text/event-stream');
+    const events = (await streamed.text()).trim().split('\n\n');
+    expect(events.pop()).toBe('data: [DONE]');
+    const chunks = events.map((event) => JSON.parse(event.slice(6)) as { choices: { delta: { content?: string } }[] });
+    expect(chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? '')).join('')).toBe(
+      'You said: Grüße, 世界',
+    );
+  });
+
+  it('says to the service what the ticket was issued for, and which enclave it is for', async () => {
+    const at = standIn(kind);
+    await at.ask({
+      ...question,
+      model: `${model}:nitro`,
+      reasoning: { effort: 'low' },
+      provider: { ...policy, sort: 'price' },
+    });
+    const bound = {
+      model,
+      provider: { only: [kind], allow_fallbacks: false, minimum_privacy: 'e2ee' },
+      reasoning_effort: 'low',
+    };
+    const minted = at.toControl
+      .filter(({ path }) => path === '/v1/inference/tickets')
+      .map(({ text }) => JSON.parse(text));
+    expect(minted).toEqual([{ operation: 'chat', ...bound }]);
+    const attested = at.toControl.filter(({ path }) => path === '/v1/inference/attestation-tickets');
+    expect(attested.map(({ text }) => JSON.parse(text))).toEqual([{ model, provider: kind }]);
+    const [chat] = at.chats();
+    const family = kind.split('-')[0] as 'near';
+    expect(JSON.parse(chat?.headers['x-router-e2ee'] ?? '')).toEqual({ family, ...bound, stream: kind === 'venice' });
+    expect(relayHeaders(family, (name) => chat?.headers[name])).toMatchObject({ ok: true });
+  });
+
+  it('verifies an enclave once for as long as its evidence lives, and once a request where a key is for one', async () => {
+    let now = Date.now();
+    const at = standIn(kind, { now: () => now, maxAgeMs: 3_600_000 });
+    for (const _ of [1, 2]) await (await at.ask(question)).json();
+    expect(at.attestations()).toHaveLength(kind === 'chutes' ? 2 : 1);
+    const nonces = at.attestations().map(({ body }) => body.toString());
+    expect(new Set(nonces).size).toBe(nonces.length);
+    if (kind === 'chutes') return;
+    now += 61_000;
+    await (await at.ask(question)).json();
+    expect(at.attestations()).toHaveLength(2);
+  });
+
+  it('lets nothing in clear leave: neither to the control origin nor to the broker', async () => {
+    const at = standIn(kind);
+    await fc.assert(
+      fc.asyncProperty(secretChat, async (body) => {
+        const answer = await at.ask({ ...body, model, provider: policy });
+        // What the enclave said comes back in clear, and what the client refused says nothing of it.
+        if (answer.status !== 200) expect(leaksIn(await answer.text())).toEqual([]);
+        else await answer.arrayBuffer();
+      }),
+      { numRuns: 25 },
+    );
+    for (const { path, text } of at.toControl) expect(leaksIn(path + text)).toEqual([]);
+    for (const { headers, body } of at.toBroker) {
+      expect(leaksIn(JSON.stringify(headers) + body.toString('latin1'))).toEqual([]);
+    }
+    // Were everything refused, the rest would have shown nothing.
+    expect(at.chats().length).toBeGreaterThan(4);
+  });
+});
+
+describe('end-to-end-encrypted chat', () => {
+  const kind = 'near-ed25519';
+
+  it.each([
+    ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }],
+    ['an image', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }],
+    ['fallback models', { models: [model] }],
+  ])('refuses %s before anything is asked of anybody', async (_, more) => {
+    const at = standIn(kind);
+    const answer = await at.ask({ ...question, ...more });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(await answer.json()).toMatchObject({ error: { type: 'e2ee_request_unsupported' } });
+    expect([...at.toControl, ...at.toBroker]).toEqual([]);
+  });
+
+  it.each<[string, Partial<ProviderVerification>]>([
+    ['is untrusted', { verdict: 'untrusted' }],
+    ['was revoked or is out of date', { isCurrent: false }],
+    ['lets the service see content', { contentVisible: true }],
+    ['has no key', { key: undefined }],
+  ])('seals nothing for an enclave that %s', async (_, verified) => {
+    const at = standIn(kind);
+    at.verifiedAs(verified);
+    await expect(at.ask(question)).rejects.toMatchObject({ code: 'attestation_untrusted' });
+    expect(at.chats()).toEqual([]);
+  });
+
+  it('takes no evidence for another nonce', async () => {
+    const at = standIn(kind);
+    at.relays(() => json({ nonce: '0'.repeat(64) }));
+    await expect(at.ask(question)).rejects.toMatchObject({ code: 'nonce_mismatch' });
+    expect(at.chats()).toEqual([]);
+  });
+
+  it('hands on what the service refuses, and verifies anew after a failure', async () => {
+    const at = standIn(kind);
+    await (await at.ask(question)).json();
+    const refusal = { error: { message: 'x', type: 'provider_fallback_not_supported_for_e2ee', request_id: 'r' } };
+    at.relays(() => json(refusal, 503, { 'x-should-retry': 'false' }));
+    const answer = await at.ask(question);
+    expect([answer.status, await answer.json()]).toEqual([503, refusal]);
+    at.relays((each) => each);
+    expect((await at.ask(question)).status).toBe(200);
+    expect(at.attestations()).toHaveLength(2);
+  });
+
+  it('answers an error, not a word, where the reply was not encrypted', async () => {
+    const at = standIn(kind);
+    const clear = {
+      id: 'x',
+      object: 'chat.completion',
+      created: 1,
+      model: 'stand-in/model',
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'in clear' } }],
+    };
+    at.relays((each) => (each.headers.has('x-router-privacy-class') ? json(clear) : each));
+    const answer = await at.ask(question);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(await answer.text()).toMatch(/"type":"e2ee_/);
+  });
+
+  it('chooses the enclave by the policy, and of several one whose measurements are known', async () => {
+    const routes = ['first', 'second/eu', kind].map((provider) => ({ provider, privacy_class: 'e2ee' }));
+    const clear = { provider: 'clear', privacy_class: 'private' };
+    const chosen = async (asked: object, pins: string[] = []): Promise<unknown> => {
+      const providers = Object.fromEntries(pins.map((provider) => [provider, {}]));
+      const at = standIn(kind, { pins: { gateway: {}, providers } });
+      at.lists([clear, ...routes]);
+      const answer = await at.ask({ ...question, provider: { ...policy, ...asked } });
+      const attested = at.toControl.find(({ path }) => path === '/v1/inference/attestation-tickets');
+      return attested === undefined
+        ? ((await answer.json()) as { error: { type: string } }).error.type
+        : (JSON.parse(attested.text) as { provider: string }).provider;
+    };
+    expect(await chosen({})).toBe('first');
+    expect(await chosen({}, ['second'])).toBe('second/eu');
+    expect(await chosen({ only: ['second'] })).toBe('second/eu');
+    expect(await chosen({ ignore: ['first', 'second'] })).toBe(kind);
+    expect(await chosen({ order: [kind] }, ['second'])).toBe(kind);
+    expect(await chosen({ only: ['clear'] })).toBe('no_provider_route_meets_privacy');
+  });
+});

@@ -1,0 +1,146 @@
+import {
+  headerNames,
+  type ProviderPolicyObject,
+  relayRules,
+  type SealedQuestion,
+  type TicketRequest,
+} from '@sotto/wire';
+import { answerFrom } from '../answer.ts';
+import type { Bytes } from '../e2ee/bytes.ts';
+import { sealChat } from '../e2ee/seal-chat.ts';
+import type { SealedRequest } from '../e2ee/sealed-request.ts';
+import { readTextChat, type TextChat } from '../e2ee/text-chat.ts';
+import { ClientError } from '../errors.ts';
+import type { ContentAnswer } from '../gateway/platform.ts';
+import { answerOfFailure } from '../local-answer.ts';
+import type { Control } from '../private/control.ts';
+import type { ReadyContent, TicketedSender } from '../private/ticketed-sender.ts';
+import { chooseEnclave, type EnclaveModels, type EnclaveRoute, readModels } from './enclave-route.ts';
+import type { EnclaveSessions } from './enclave-sessions.ts';
+
+export interface E2eeChatParts {
+  readonly control: Control;
+  readonly sender: TicketedSender;
+  readonly enclaves: EnclaveSessions;
+  /** Whether measurements of a provider's enclave are known. */
+  readonly isPinned: (provider: string) => boolean;
+  readonly now: () => number;
+}
+
+export interface E2eeQuestion {
+  /** The body of a chat completion. */
+  readonly body: unknown;
+  /** Which providers may be asked. */
+  readonly policy: ProviderPolicyObject;
+  /** The same as text: what a second try is recognised by. */
+  readonly asked: string;
+  readonly signal: AbortSignal;
+}
+
+/** How long the list of models is taken from memory. */
+const listedMs = 5 * 60_000;
+
+/** Chat that only the provider's verified enclave can read: sealed here, and opened here. */
+export class E2eeChat {
+  readonly #parts: E2eeChatParts;
+  #models: { readonly list: EnclaveModels; readonly until: number } | undefined;
+
+  constructor(parts: E2eeChatParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Asks as `fetch` would, and answers as the service would, opened. Refusals of the service are answers as they came.
+   * Throws `e2ee_request_*` before anything is asked, and what keeps the enclave from being trusted.
+   */
+  async ask({ body, policy, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
+    const chat = readTextChat(body);
+    const listed = await this.#listed(signal);
+    if (listed instanceof Response) return answerFrom(listed);
+    const route = chooseEnclave(listed, { model: chat.model, policy, isPinned: this.#parts.isPinned });
+    const key = await this.#parts.enclaves.keyFor(route, signal);
+    if (key instanceof Response) return answerFrom(key);
+    const sealed = await sealChat(
+      key,
+      body,
+      route.maxOutputTokens === undefined ? {} : { maxOutputTokens: route.maxOutputTokens, now: this.#parts.now() },
+    );
+    try {
+      const ticket = ticketOf(chat, route);
+      const content = (): ReadyContent => contentOf(sealed, chat, ticket);
+      const answer = await this.#parts.sender.send({ ticket, recurs: true, asked, content, signal });
+      if (answer.status === 200) return await opened(sealed, chat, answer);
+      this.#parts.enclaves.drop(route);
+      return answer;
+    } finally {
+      sealed.discard();
+    }
+  }
+
+  async #listed(signal: AbortSignal): Promise<EnclaveModels | Response> {
+    const known = this.#models;
+    if (known !== undefined && this.#parts.now() < known.until) return known.list;
+    const answer = await this.#parts.control.read('/v1/models', signal);
+    if (!answer.ok) return answer;
+    const list = readModels(await answer.json().catch(() => undefined));
+    if (list === undefined) throw new ClientError('control_unreachable');
+    this.#models = { list, until: this.#parts.now() + listedMs };
+    return list;
+  }
+}
+
+function ticketOf({ settings }: TextChat, { model, policy }: EnclaveRoute): TicketRequest {
+  const { reasoning_effort: effort } = settings;
+  return {
+    operation: 'chat',
+    model,
+    provider: policy,
+    ...(typeof effort === 'string' ? { reasoning_effort: effort } : {}),
+  };
+}
+
+function contentOf(
+  sealed: SealedRequest,
+  { stream }: TextChat,
+  { model, provider, reasoning_effort }: TicketRequest,
+): ReadyContent {
+  const { family } = sealed;
+  const question: SealedQuestion = {
+    family,
+    model,
+    provider,
+    ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
+    // Venice answers as a stream, whatever its caller gets.
+    stream: stream || family === 'venice',
+  };
+  const headers = {
+    ...sealed.headers,
+    'content-type': relayRules[family].contentType,
+    [headerNames.e2ee]: JSON.stringify(question),
+  };
+  return { path: '/v1/chat/completions', headers, body: sealed.body };
+}
+
+/** The answer in clear. What fails here has been bought already, so it is answered and not thrown. */
+async function opened(sealed: SealedRequest, { stream }: TextChat, answer: ContentAnswer): Promise<ContentAnswer> {
+  const response = answer.toResponse();
+  const headers = ownHeaders(answer);
+  try {
+    if (stream) {
+      const body = response.body?.pipeThrough(
+        sealed.openStream(response.headers) as TransformStream<Uint8Array, Uint8Array>,
+      );
+      return answerFrom(new Response(body ?? null, { headers: { ...headers, 'content-type': 'text/event-stream' } }));
+    }
+    const bytes: Bytes = new Uint8Array(await response.arrayBuffer());
+    const json = await sealed.openWhole(response.headers, bytes);
+    return answerFrom(new Response(json, { headers: { ...headers, 'content-type': 'application/json' } }));
+  } catch (error) {
+    const known = error instanceof ClientError ? error : new ClientError('answer_lost', undefined, { cause: error });
+    return answerFrom(answerOfFailure(known));
+  }
+}
+
+/** The service's own headers, without those of the sealed body. */
+const ownHeaders = ({ headers }: ContentAnswer): Record<string, string> =>
+  Object.fromEntries(headers.filter(([name]) => /^x-(?:router|ratelimit|request)-/.test(name)));

@@ -1,0 +1,115 @@
+import {
+  type ModelAnswer,
+  modelAnswerSchema,
+  type ProviderPolicyObject,
+  parseModelReference,
+  ServiceError,
+} from '@sotto/wire';
+import * as z from 'zod';
+
+/** The one provider that a request is encrypted for. */
+export interface EnclaveRoute {
+  /** The canonical id. */
+  readonly model: string;
+  /** The provider's public id. */
+  readonly provider: string;
+  /** The policy that says so: what ticket and request name. */
+  readonly policy: ProviderPolicyObject;
+  /** The most that the route may answer, in tokens. */
+  readonly maxOutputTokens: number | undefined;
+}
+
+type Route = ModelAnswer['provider_routes'][number];
+
+// Of the list of models only this is read, loosely: a newer service may say more.
+const routeSchema = z.object({
+  provider: z.string(),
+  privacy_class: z.string(),
+  max_output_tokens: z.int().nullish(),
+});
+const listSchema = z.object({
+  data: z.array(
+    z.object({
+      id: modelAnswerSchema.shape.id,
+      max_output_tokens: z.int().nullish(),
+      provider_routes: z.array(routeSchema),
+    }),
+  ),
+});
+export type EnclaveModels = z.infer<typeof listSchema>;
+
+/** Reads the answer of `GET /models`; undefined where it is none. */
+export const readModels = (answer: unknown): EnclaveModels | undefined => listSchema.safeParse(answer).data;
+
+/**
+ * Chooses the enclave for a request: of the model's end-to-end-encrypted routes that the policy leaves, the first by
+ * `order`, then one that `isPinned`, then as listed. Throws the `ServiceError` that the service would give.
+ */
+export function chooseEnclave(
+  models: EnclaveModels,
+  asked: {
+    readonly model: string;
+    readonly policy: ProviderPolicyObject;
+    readonly isPinned: (provider: string) => boolean;
+  },
+): EnclaveRoute {
+  const { id } = parseModelReference(asked.model);
+  const model = models.data.find((each) => each.id === id);
+  if (model === undefined) throw new ServiceError('model_not_found');
+  const { only, ignore = [], order = [], max_price } = asked.policy;
+  const names = (list: readonly string[], provider: string): number =>
+    list.findIndex((each) => matches(each, provider));
+  const allowed = model.provider_routes.filter(
+    ({ provider, privacy_class }) =>
+      privacy_class === 'e2ee' &&
+      names(ignore, provider) === -1 &&
+      (only === undefined || names(only, provider) !== -1),
+  );
+  const rank = ({ provider }: Pick<Route, 'provider'>): number => {
+    const at = names(order, provider);
+    return (at === -1 ? order.length : at) * 2 + (asked.isPinned(provider) ? 0 : 1);
+  };
+  const [route] = allowed.toSorted((a, b) => rank(a) - rank(b));
+  if (route === undefined) {
+    throw new ServiceError('no_provider_route_meets_privacy', {
+      message: 'No provider of this model that the policy leaves is end-to-end-encrypted.',
+    });
+  }
+  return {
+    model: id,
+    provider: route.provider,
+    policy: {
+      only: [route.provider],
+      allow_fallbacks: false,
+      minimum_privacy: 'e2ee',
+      ...(max_price === undefined ? {} : { max_price }),
+    },
+    maxOutputTokens: route.max_output_tokens ?? model.max_output_tokens ?? undefined,
+  };
+}
+
+/**
+ * Finds the enclave that a verification is asked for: of the model's attested routes the one of `provider`, else the
+ * strongest. Throws the `ServiceError` that the service would give.
+ */
+export function findEnclave(
+  models: EnclaveModels,
+  asked: { readonly model: string; readonly provider: string | undefined },
+): { readonly model: string; readonly provider: string; readonly privacyClass: 'tee' | 'e2ee' } {
+  const model = models.data.find(({ id }) => id === asked.model);
+  if (model === undefined) throw new ServiceError('model_not_found');
+  const routes = model.provider_routes.filter(
+    ({ provider }) => asked.provider === undefined || matches(asked.provider, provider),
+  );
+  for (const privacyClass of ['e2ee', 'tee'] as const) {
+    const route = routes.find(({ privacy_class }) => privacy_class === privacyClass);
+    if (route !== undefined) return { model: model.id, provider: route.provider, privacyClass };
+  }
+  const whose = asked.provider === undefined ? 'No provider' : 'No route of that provider';
+  throw new ServiceError('no_provider_route_meets_privacy', {
+    message: `${whose} serves this model from an attested enclave.`,
+  });
+}
+
+/** `acme` names its variants, too (interface 2.2). */
+const matches = (named: string, provider: string): boolean => named === provider || provider.startsWith(`${named}/`);

@@ -1,0 +1,75 @@
+import { meetsVerdict } from '@sotto/attestation';
+import { type AttestedKey, vouchForKey } from '../e2ee/enclave-key.ts';
+import { ClientError } from '../errors.ts';
+import type { AcceptableVerdict } from '../gateway/acceptance.ts';
+import type { EnclaveVerification } from './verify-enclave.ts';
+
+/** What end-to-end encryption asks of a provider. */
+export type AcceptableEnclaveVerdict = Exclude<AcceptableVerdict, 'hardware_verified'>;
+
+export interface EnclaveSessionsOptions {
+  readonly verify: (
+    route: { readonly model: string; readonly provider: string },
+    signal?: AbortSignal,
+  ) => Promise<EnclaveVerification | Response>;
+  readonly minimumVerdict: AcceptableEnclaveVerdict;
+  readonly now: () => number;
+  /** Told of every verification that was accepted. */
+  readonly onVerified: (verification: EnclaveVerification) => void;
+}
+
+interface Kept {
+  readonly key: AttestedKey;
+  readonly until: number;
+}
+
+const maxKept = 64;
+
+/** Keys of enclaves that were verified, kept no longer than their evidence lives. Keys for one request are not kept. */
+export class EnclaveSessions {
+  readonly #options: EnclaveSessionsOptions;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(options: EnclaveSessionsOptions) {
+    this.#options = options;
+  }
+
+  /** A key to encrypt to; or the refusal of the service. Throws `attestation_untrusted` for what is not good enough. */
+  async keyFor(
+    route: { readonly model: string; readonly provider: string },
+    signal?: AbortSignal,
+  ): Promise<AttestedKey | Response> {
+    const name = nameOf(route);
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && this.#options.now() < kept.until) return kept.key;
+    this.#kept.delete(name);
+    const verification = await this.#options.verify(route, signal);
+    if (verification instanceof Response) return verification;
+    const key = this.#accept(verification);
+    this.#options.onVerified(verification);
+    if (key.family !== 'chutes') this.#kept.set(name, { key, until: verification.expiresAtMs });
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= maxKept) break;
+      this.#kept.delete(oldest);
+    }
+    return key;
+  }
+
+  /** Forgets an enclave that failed: the next request verifies anew. */
+  drop(route: { readonly model: string; readonly provider: string }): void {
+    this.#kept.delete(nameOf(route));
+  }
+
+  #accept({ verdict, checks, key, contentVisible, isCurrent, provider }: EnclaveVerification): AttestedKey {
+    const { minimumVerdict } = this.#options;
+    if (meetsVerdict(verdict, minimumVerdict) && isCurrent && !contentVisible && key !== undefined)
+      return vouchForKey(key);
+    const open = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name);
+    throw new ClientError('attestation_untrusted', undefined, {
+      detail: `The verdict on the enclave of ${provider} is ${verdict}, and ${minimumVerdict}, up to date, is required. Not passed: ${open.join(', ')}.`,
+    });
+  }
+}
+
+const nameOf = ({ model, provider }: { readonly model: string; readonly provider: string }): string =>
+  JSON.stringify([model, provider]);

@@ -1,0 +1,69 @@
+import type { ProviderChallenge, ProviderVerification } from '@sotto/attestation';
+import { headerNames } from '@sotto/wire';
+import { secureRandom, toHex } from '../e2ee/bytes.ts';
+import { ClientError } from '../errors.ts';
+import type { ContentChannel } from '../gateway/platform.ts';
+import type { ClientPins } from '../pins/client-pins.ts';
+import type { Control } from '../private/control.ts';
+
+/** Verifies a document of hop 2: the vendors' roots are inside. */
+export type VerifyProvider = (document: unknown, challenge: ProviderChallenge) => Promise<ProviderVerification>;
+
+/** One verification of a provider's enclave, hop 2. */
+export interface EnclaveVerification extends ProviderVerification {
+  readonly model: string;
+  readonly provider: string;
+  readonly nonce: string;
+  /** Unix milliseconds. */
+  readonly verifiedAt: number;
+}
+
+export interface EnclaveVerifierParts {
+  readonly control: Control;
+  /** The way to the confidential origin. */
+  readonly channel: Pick<ContentChannel, 'send'>;
+  readonly pins: ClientPins;
+  readonly verifyProvider: VerifyProvider;
+  readonly now: () => number;
+}
+
+/** Which enclave is to be verified. */
+export interface EnclaveQuestion {
+  readonly model: string;
+  readonly provider: string;
+  readonly privacyClass: 'tee' | 'e2ee';
+}
+
+/**
+ * Verifies the enclave behind a route: a ticket from the control origin, evidence for a fresh nonce. A refusal of either origin is handed back as it came. Throws `ClientError`s.
+ */
+export async function verifyEnclave(
+  { control, channel, pins, verifyProvider, now }: EnclaveVerifierParts,
+  { model, provider, privacyClass }: EnclaveQuestion,
+  signal?: AbortSignal,
+): Promise<EnclaveVerification | Response> {
+  const ticket = await control.mintAttestation({ model, provider }, signal);
+  if (ticket instanceof Response) return ticket;
+  const nonce = toHex(secureRandom(32));
+  const answer = await channel.send({
+    path: '/v1/tee/attestation',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', [headerNames.ticket]: ticket.ticket },
+    body: JSON.stringify({ nonce }),
+    signal,
+  });
+  const response = answer.toResponse();
+  if (response.status !== 200) return response;
+  const document: unknown = await response.json().catch(() => null);
+  if (nonceOf(document) !== nonce) throw new ClientError('nonce_mismatch');
+  const verifiedAt = now();
+  const challenge = { nonce, provider, model, privacyClass, pins: pinsOf(pins, provider), now: new Date(verifiedAt) };
+  return { ...(await verifyProvider(document, challenge)), model, provider, nonce, verifiedAt };
+}
+
+/** What is pinned for a provider, or for the one that it is a variant of. */
+export const pinsOf = ({ providers }: ClientPins, provider: string) =>
+  providers?.[provider] ?? providers?.[provider.split('/')[0] ?? ''];
+
+const nonceOf = (document: unknown): unknown =>
+  typeof document === 'object' && document !== null && 'nonce' in document ? document.nonce : undefined;

@@ -1,0 +1,90 @@
+import { headerNames, type TicketRequest } from '@sotto/wire';
+import { answerFrom } from '../answer.ts';
+import { ClientError } from '../errors.ts';
+import type { GatewaySession } from '../gateway/gateway-session.ts';
+import type { ContentAnswer } from '../gateway/platform.ts';
+import { answerOfFailure } from '../local-answer.ts';
+import type { SentRequests } from './sent-requests.ts';
+import type { TakenTicket, TicketPool } from './ticket-pool.ts';
+
+/** Content that is ready to leave. */
+export interface ReadyContent {
+  /** With its leading `/v1`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer>;
+}
+
+export interface TicketedRequest {
+  /** What the ticket binds. */
+  readonly ticket: TicketRequest;
+  /** Whether requests like this one are likely to come again, so that tickets for them are worth keeping. */
+  readonly recurs: boolean;
+  /** The body as its caller gave it: what a second try is recognised by. */
+  readonly asked: string;
+  /** Makes the content ready; called when its ticket is there and its way is verified. */
+  readonly content: () => ReadyContent | Promise<ReadyContent>;
+  readonly signal: AbortSignal;
+}
+
+export interface TicketedSenderParts {
+  readonly session: GatewaySession;
+  readonly tickets: TicketPool;
+  readonly sent: SentRequests;
+}
+
+/**
+ * Sends content with a ticket, once. A refusal of the control origin is the answer. Throws `ClientError`s, and the signal's
+ * reason: then nothing of the content has left, or its caller has given up. What may have been sent and lost is answered.
+ */
+export class TicketedSender {
+  readonly #parts: TicketedSenderParts;
+
+  constructor(parts: TicketedSenderParts) {
+    this.#parts = parts;
+  }
+
+  async send(request: TicketedRequest): Promise<ContentAnswer> {
+    const { tickets, session } = this.#parts;
+    const { ticket: bound, recurs, signal } = request;
+    // Both at once; nothing of the content moves before both are there.
+    const [ticket] = await Promise.all([
+      recurs ? tickets.take(bound, signal) : tickets.fresh(bound, signal),
+      session.verified(signal),
+    ]);
+    if (ticket instanceof Response) return answerFrom(ticket);
+    const content = await request.content();
+    const answer = await this.#sendOnce(request, content, ticket);
+    if (ticket.isFresh || answer.status !== 401) return answer;
+    const refused = answer.toResponse();
+    if (!(await isRefusedTicket(refused.clone()))) return answerFrom(refused);
+    // A ticket that was kept may have died meanwhile: its key's limits or preferences changed. The broker says so before it
+    // redeems anything or asks a provider, so nothing was bought, and this answer comes from the broker that was verified.
+    tickets.drop(bound);
+    await refused.body?.cancel();
+    const fresh = await tickets.fresh(bound, signal);
+    return fresh instanceof Response ? answerFrom(fresh) : this.#sendOnce(request, content, fresh);
+  }
+
+  async #sendOnce(
+    { asked, signal }: TicketedRequest,
+    { path, headers, body }: ReadyContent,
+    { ticket }: TakenTicket,
+  ): Promise<ContentAnswer> {
+    const withTicket = { ...headers, [headerNames.ticket]: ticket };
+    try {
+      return await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+    } catch (error) {
+      if (error instanceof ClientError) throw error;
+      await this.#parts.sent.remember(asked);
+      if (signal.aborted) throw signal.reason;
+      return answerFrom(answerOfFailure(new ClientError('answer_lost', undefined, { cause: error })));
+    }
+  }
+}
+
+async function isRefusedTicket(answer: Response): Promise<boolean> {
+  const body: unknown = await answer.json().catch(() => undefined);
+  const { error } = (body ?? {}) as { readonly error?: { readonly type?: unknown } };
+  return error?.type === 'invalid_ticket';
+}
