@@ -1,4 +1,5 @@
 import { describeInBothPlanes } from '../kit/both-planes.ts';
+import { canarySuite } from './canary.suite.ts';
 import { failuresSuite } from './failures.suite.ts';
 import { moneySuite } from './money.suite.ts';
 import { receiptsSuite } from './receipts.suite.ts';
@@ -15,7 +16,7 @@ await describeInBothPlanes(
     world = await startSealedWorld();
     return world;
   },
-  (planes) => {
+  (planes, which) => {
     const stage: SealedStage = {
       get service() {
         return planes.service;
@@ -30,5 +31,7 @@ await describeInBothPlanes(
     failuresSuite(stage);
     moneySuite(stage);
     receiptsSuite(stage);
+    // What one process alone knows of is nobody's sink.
+    if (which === 'two') canarySuite(stage);
   },
 );

@@ -103,7 +103,7 @@ export async function startSealedWorld(): Promise<SealedWorld> {
         },
       ],
     }),
-    environment: { SEALED_KEY: providerKey },
+    environment: { SEALED_KEY: providerKey, LOG_LEVEL: 'trace' },
     plain,
     providers,
     provider(kind) {
