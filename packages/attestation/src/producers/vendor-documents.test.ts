@@ -6,8 +6,8 @@ import { parseSnpReport } from '../snp/report.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
 import { littleEndian, toPem } from '../testing/issuer.ts';
 import { failed, notMade } from '../testing/outcomes.ts';
-import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
-import { vcekPathOf } from './amd-endorsement.ts';
+import { flipped, vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
+import { endorsementFromTable, vcekPathOf } from './amd-endorsement.ts';
 import { VendorDocuments } from './vendor-documents.ts';
 
 /** Answers by address; what is not there is 404. */
@@ -161,6 +161,22 @@ describe('certificates of AMD', () => {
     );
     const turin = parseSnpReport(vectorBytes('snp/ms_turin_report.bin'));
     expect(vcekPathOf(turin)).toMatch(/^vcek\/v1\/Turin\/[0-9a-f]{16}\?fmcSPL=\d+&blSPL=/);
+  });
+
+  it('in a table that is broken anywhere are both or none', () => {
+    const given = table([guids.ask, ask], [guids.vcek, vcek]);
+    const whole = endorsementFromTable(report, given);
+    expect(whole).toEqual({ endorsementKey: vcek, intermediate: ask });
+    let found = 0;
+    for (let bit = 0; bit < 8 * 72; bit += 1) {
+      const made = endorsementFromTable(report, flipped(given, bit >> 3, bit & 7));
+      if (made !== undefined) found += 1;
+    }
+    // Nothing reads the entry of zeros beyond its name.
+    expect(found).toBeLessThanOrEqual(8 * 24);
+    for (let length = 0; length < given.length; length += 7) {
+      expect(endorsementFromTable(report, given.slice(0, length))).toBeUndefined();
+    }
   });
 
   it('of a hoster’s key (VLEK) come from the host alone', async () => {
