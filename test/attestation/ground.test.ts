@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
+import { freePort } from '../kit/free-port.ts';
 import { until } from '../kit/service.ts';
 import { registry } from './world.ts';
 
@@ -94,6 +95,60 @@ describe('a broker does not start', () => {
   it('with a provenance that is malformed, and says which field', async () => {
     const { said } = await start({ environment: { PROVENANCE_FILE: file('none.json') } });
     expect(said).toMatch(/PROVENANCE_FILE is `.*none\.json`: its field `commit` must be a full commit id/);
+  });
+});
+
+describe('a broker starts', () => {
+  const main = ['--conditions=@sotto/source', 'apps/confidential/src/main.ts'];
+  const production = { NODE_ENV: 'production', ATTESTATION: 'off' };
+
+  /** Starts one under a limit on core dumps, waits until it lives, and hands it to `look`. */
+  async function running(
+    { environment, flags = [], core = '0' }: Start & { readonly core?: string },
+    look: (broker: { pid: number; said: () => string }) => Promise<void>,
+  ): Promise<void> {
+    const port = await freePort();
+    const env = { ...settings, CONFIDENTIAL_PORT: String(port), ...environment };
+    const command = `ulimit -S -c ${core} && exec "$0" "$@"`;
+    const child = spawn('sh', ['-c', command, process.execPath, ...flags, ...main], { cwd: root, env });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (piece) => {
+        said += piece;
+      });
+    }
+    try {
+      await until(
+        async () => child.exitCode !== null || (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
+        () => `it lives; it wrote: ${said}`,
+      );
+      await look({ pid: child.pid ?? 0, said: () => said });
+    } finally {
+      child.kill('SIGKILL');
+    }
+  }
+
+  it('in production with its flag and without core dumps', async () => {
+    await running({ environment: production, flags: ['--disable-sigusr1'] }, async ({ said }) => {
+      expect(said()).not.toContain('sotto-confidential:');
+    });
+  });
+
+  it('not in production where core dumps are allowed, and says how to forbid them', async (context) => {
+    const start = { environment: production, flags: ['--disable-sigusr1'], core: '8' };
+    await running(start, async ({ said }) => {
+      if (said().startsWith('sh:')) context.skip('this machine allows nobody a core dump');
+      expect(said()).toMatch(/^sotto-confidential: the limit on core dumps is \d+:.*LimitCORE=0/);
+    });
+  });
+
+  it('in development without the flag, and still opens no inspector on SIGUSR1', async () => {
+    await running({}, async ({ pid, said }) => {
+      process.kill(pid, 'SIGUSR1');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(said()).not.toContain('Debugger listening');
+      expect(() => process.kill(pid, 0)).not.toThrow();
+    });
   });
 });
 

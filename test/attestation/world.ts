@@ -36,7 +36,14 @@ export const pins: GatewayPins = {
 };
 
 /** When the stand-in machines' documents are valid. */
-export const clock = { nowMs: Date.parse('2026-01-10T00:00:00Z'), now: () => clock.nowMs };
+const begin = Date.parse('2026-01-10T00:00:00Z');
+export const clock = {
+  nowMs: begin,
+  now: () => clock.nowMs,
+  reset: () => {
+    clock.nowMs = begin;
+  },
+};
 
 /** A document of a vendor's service. */
 export type VendorAnswer = readonly [path: RegExp, answer: () => Promise<Response>];

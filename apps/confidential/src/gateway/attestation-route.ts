@@ -1,4 +1,4 @@
-import { nonceSchema, ServiceError } from '@sotto/wire';
+import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { AddressLimit } from './address-limit.ts';
 import type { GatewayAttestation } from './gateway-attestation.ts';
@@ -17,12 +17,14 @@ export function registerGatewayAttestation(
 ): void {
   app.get('/v1/gateway/attestation', async (request, reply) => {
     // Pages verify too, and there is nothing here that is meant for one origin alone.
-    reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', 'retry-after');
+    reply
+      .header('access-control-allow-origin', '*')
+      .header('access-control-expose-headers', `retry-after, ${headerNames.requestId}`);
     const retryAfterS = limit.take(request.ip);
     if (retryAfterS !== undefined) throw new ServiceError('rate_limited', { retryAfterS });
     const nonce = readNonce(request.query);
     const document = await attestation.evidenceFor(nonce, () => !request.raw.socket.destroyed);
-    reply.header('cache-control', 'no-store').header('x-request-id', request.id);
+    reply.header('cache-control', 'no-store').header(headerNames.requestId, request.id);
     return document;
   });
 }

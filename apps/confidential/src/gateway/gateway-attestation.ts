@@ -32,10 +32,16 @@ export class GatewayAttestation {
    */
   async evidenceFor(nonce: string, isWanted?: () => boolean): Promise<GatewayEvidence> {
     const { producer, onFailed } = this.#deps;
+    let isBegun = false;
+    const produce = (): Promise<GatewayEvidence> => {
+      isBegun = true;
+      return this.#produce(nonce);
+    };
     try {
-      return await this.#queue.run(() => this.#produce(nonce), isWanted);
+      return await this.#queue.run(produce, isWanted);
     } catch (error) {
       if (error instanceof BusyError) {
+        if (isBegun) onFailed({ producer: producer.kind, code: 'slow' });
         throw new ServiceError('service_unavailable', {
           message: 'Attestations are made one at a time, and too many are asked for. Try again shortly.',
           retryAfterS: retryAfterS.busy,

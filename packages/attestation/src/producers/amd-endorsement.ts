@@ -2,9 +2,9 @@ import { type Bytes, sameBytes } from '../bytes/bytes.ts';
 import { toHex } from '../bytes/encodings.ts';
 import { ByteReader } from '../bytes/reader.ts';
 import type { SnpProduct } from '../snp/amd-roots.ts';
-import { productOfCpu } from '../snp/endorsement.ts';
+import { type Endorsement, productOfCpu, signerOf } from '../snp/endorsement.ts';
 import { readTcb, type SnpReport } from '../snp/report.ts';
-import { parseCertificate } from '../x509/certificate.ts';
+import { certificateBounds, parseCertificate } from '../x509/certificate.ts';
 import { crlPeriod } from '../x509/crl.ts';
 import { parsePemChain } from '../x509/pem.ts';
 import { type Fetch, fetchDocument } from './bounded-fetch.ts';
@@ -18,7 +18,7 @@ export interface SnpEndorsement {
 }
 
 /** AMD's Key Distribution Service. Its answers are signed under AMD's roots. It takes about one request in ten seconds. */
-const service = 'https://kdsintf.amd.com/vcek/v1';
+const service = 'https://kdsintf.amd.com';
 const amdNames: Readonly<Record<SnpProduct, string>> = { milan: 'Milan', genoa: 'Genoa', turin: 'Turin' };
 
 /** Names of entries in the certificate table (GHCB specification 2.03, table 7; AMD document 56421). */
@@ -28,44 +28,72 @@ const entries = {
   ask: '4ab7b379bbac4fe4a02f05aef327c782',
 } as const;
 
-/** What the host put into the certificate table: a key (VCEK or VLEK) and the ASK beside it; undefined without both. */
-export function endorsementFromTable(table: Bytes): SnpEndorsement | undefined {
+const maxEntries = 32;
+
+/**
+ * What the host put into the certificate table for a report: the key that signed it and the one above. Undefined where there
+ * is not both, and where one was not issued by the other: hosts put there what they like.
+ */
+export function endorsementFromTable(report: SnpReport, table: Bytes): SnpEndorsement | undefined {
+  const found = entriesOf(table);
+  const endorsementKey = found.get(entries[kindOf(report)]);
+  const intermediate = found.get(entries.ask);
+  if (endorsementKey === undefined || intermediate === undefined) return undefined;
+  try {
+    const isIssuer = sameBytes(parseCertificate(endorsementKey).issuer, parseCertificate(intermediate).subject);
+    return isIssuer ? { endorsementKey, intermediate } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(table: Bytes): ReadonlyMap<string, Bytes> {
   const found = new Map<string, Bytes>();
   const reader = new ByteReader(table, 'the certificate table');
-  while (reader.remaining >= 24) {
+  for (let entry = 0; entry < maxEntries && reader.remaining >= 24; entry += 1) {
     const name = toHex(reader.take(16));
     const [offset, length] = [reader.u32(), reader.u32()];
     if (/^0+$/.test(name)) break;
-    if (offset + length > table.length) return undefined;
-    found.set(name, table.slice(offset, offset + length));
+    if (offset + length <= table.length && length <= certificateBounds.bytes) {
+      found.set(name, table.slice(offset, offset + length));
+    }
   }
-  const endorsementKey = found.get(entries.vcek) ?? found.get(entries.vlek);
-  const intermediate = found.get(entries.ask);
-  return endorsementKey && intermediate && { endorsementKey, intermediate };
+  return found;
+}
+
+function kindOf({ signerInfo }: SnpReport): Endorsement['kind'] {
+  const kind = signerOf(signerInfo);
+  if (kind === undefined) throw new EvidenceError('signer_unknown', 'the report is signed with no known kind of key');
+  return kind;
 }
 
 /** Which line a report is of. Reports before version 3 do not say; those were made on Milan. */
-export function productOf({ cpu }: SnpReport): SnpProduct {
+function productOf({ cpu }: SnpReport): SnpProduct {
   const product = cpu === undefined ? 'milan' : productOfCpu(cpu);
   if (product === undefined) throw new EvidenceError('processor_unknown', 'AMD has no key service for this processor');
   return product;
 }
 
-/** Where AMD serves the certificate of the chip's key at the report's TCB, as the path below the service. */
-export function vcekPathOf(report: SnpReport): string {
+/**
+ * Where AMD serves the certificate of the chip's key at the report's TCB, as the path below the service. Undefined for a
+ * hoster's key, which the host alone has.
+ */
+export function vcekPathOf(report: SnpReport): string | undefined {
+  if (kindOf(report) !== 'vcek') return undefined;
   const product = productOf(report);
   const { fmc, bootloader, tee, snp, microcode } = readTcb(report.reportedTcb, product);
   // Turin's chip ids are eight bytes, then zeros.
   const chip = toHex(product === 'turin' ? report.chipId.subarray(0, 8) : report.chipId);
   const first = fmc === undefined ? '' : `fmcSPL=${fmc}&`;
-  return `${amdNames[product]}/${chip}?${first}blSPL=${bootloader}&teeSPL=${tee}&snpSPL=${snp}&ucodeSPL=${microcode}`;
+  return `vcek/v1/${amdNames[product]}/${chip}?${first}blSPL=${bootloader}&teeSPL=${tee}&snpSPL=${snp}&ucodeSPL=${microcode}`;
 }
 
 /** Loads the chip's certificate and the one above it from AMD. The key is of `vcekPathOf`. */
 export async function loadEndorsement(key: string, fetch: Fetch): Promise<Dated<SnpEndorsement>> {
   const { body } = await fetchDocument(fetch, `${service}/${key}`, 16_384);
   const leaf = parseCertificate(body);
-  const chain = await fetchDocument(fetch, `${service}/${key.split('/')[0]}/cert_chain`, 65_536);
+  const line = key.slice(0, key.lastIndexOf('/'));
+  const chain = await fetchDocument(fetch, `${service}/${line}/cert_chain`, 65_536);
   const intermediate = parsePemChain(chain.body, "AMD's chain").find(({ subject }) => sameBytes(subject, leaf.issuer));
   if (intermediate === undefined) throw new EvidenceError('chain_malformed', "AMD's chain is not that of its key");
   return {
@@ -74,11 +102,11 @@ export async function loadEndorsement(key: string, fetch: Fetch): Promise<Dated<
   };
 }
 
-/** Loads AMD's revocation list of a line. */
-export async function loadRevocationList(product: string, fetch: Fetch): Promise<Dated<Bytes>> {
-  const { body } = await fetchDocument(fetch, `${service}/${product}/crl`);
+/** Where AMD serves the revocation list for a report, as the path below the service. */
+export const listPathOf = (report: SnpReport): string => `${kindOf(report)}/v1/${amdNames[productOf(report)]}/crl`;
+
+/** Loads a revocation list of AMD's. The key is of `listPathOf`. */
+export async function loadRevocationList(key: string, fetch: Fetch): Promise<Dated<Bytes>> {
+  const { body } = await fetchDocument(fetch, `${service}/${key}`);
   return { document: body, until: crlPeriod(body).untilMs };
 }
-
-/** The name of a line in AMD's addresses. */
-export const amdNameOf = (product: SnpProduct): string => amdNames[product];

@@ -6,8 +6,8 @@ import { parseSnpReport } from '../snp/report.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
 import { littleEndian, toPem } from '../testing/issuer.ts';
 import { failed, notMade } from '../testing/outcomes.ts';
-import { vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
-import { vcekPathOf } from './amd-endorsement.ts';
+import { flipped, vectorBytes, vectorCertificate, vectorDstackQuote, vectorJson } from '../testing/vectors.ts';
+import { endorsementFromTable, vcekPathOf } from './amd-endorsement.ts';
 import { VendorDocuments } from './vendor-documents.ts';
 
 /** Answers by address; what is not there is 404. */
@@ -101,7 +101,7 @@ describe('collateral of Intel', () => {
 });
 
 describe('certificates of AMD', () => {
-  const service = 'https://kdsintf.amd.com/vcek/v1';
+  const service = 'https://kdsintf.amd.com';
   const bytes = vectorBytes('snp/ms_milan_report.bin');
   const report = parseSnpReport(bytes);
   const vcek = vectorCertificate('snp/ms_milan_vcek.pem');
@@ -126,6 +126,7 @@ describe('certificates of AMD', () => {
   const guids = {
     vcek: '63da758d-e664-4564-adc5-f4b93be8accd',
     ask: '4ab7b379-bbac-4fe4-a02f-05aef327c782',
+    vlek: 'a8074bc2-a25a-483e-aae6-39c045a0b8a1',
     ark: 'c0b406a4-a803-4952-9743-3fb6014cd0ae',
   };
 
@@ -135,23 +136,57 @@ describe('certificates of AMD', () => {
     const verified = await verifySnp({ report: bytes, ...made }, time, {});
     expect(failed(verified.checks)).toEqual([]);
     expect(verified.checks.find(({ name }) => name === 'snp.chip_binding')?.outcome).toBe('passed');
-    expect(asked).toEqual([`${service}/Milan/crl`]);
+    expect(asked).toEqual([`${service}/vcek/v1/Milan/crl`]);
   });
 
   it('else from AMD, by chip and TCB, and once', async () => {
     answers.set(`${service}/${vcekPathOf(report)}`, () => new Response(vcek));
-    answers.set(`${service}/Milan/cert_chain`, () => new Response(toPem(ask, ark)));
+    answers.set(`${service}/vcek/v1/Milan/cert_chain`, () => new Response(toPem(ask, ark)));
     const ours = vendors();
-    for (const given of [undefined, new Uint8Array(), table([guids.ark, ark]), Uint8Array.of(1, 2, 3)]) {
+    const useless = [
+      table([guids.ark, ark]),
+      table([guids.ask, ark], [guids.vcek, vcek]),
+      table([guids.ask, ask], [guids.vcek, vcek.slice(1)]),
+      table(...Array.from({ length: 5000 }, (): [string, Uint8Array] => [guids.ark, ark])),
+    ];
+    for (const given of [undefined, new Uint8Array(), Uint8Array.of(1, 2, 3), ...useless]) {
       expect(await ours.endorsementFor(report, given)).toMatchObject({ endorsementKey: vcek, intermediate: ask });
     }
     expect(asked.filter((url) => url.includes('SPL='))).toHaveLength(1);
   });
 
   it('name chip and TCB as each line has them', () => {
-    expect(vcekPathOf(report)).toMatch(/^Milan\/[0-9a-f]{128}\?blSPL=\d+&teeSPL=\d+&snpSPL=\d+&ucodeSPL=\d+$/);
+    expect(vcekPathOf(report)).toMatch(
+      /^vcek\/v1\/Milan\/[0-9a-f]{128}\?blSPL=\d+&teeSPL=\d+&snpSPL=\d+&ucodeSPL=\d+$/,
+    );
     const turin = parseSnpReport(vectorBytes('snp/ms_turin_report.bin'));
-    expect(vcekPathOf(turin)).toMatch(/^Turin\/[0-9a-f]{16}\?fmcSPL=\d+&blSPL=/);
+    expect(vcekPathOf(turin)).toMatch(/^vcek\/v1\/Turin\/[0-9a-f]{16}\?fmcSPL=\d+&blSPL=/);
+  });
+
+  it('in a table that is broken anywhere are both or none', () => {
+    const given = table([guids.ask, ask], [guids.vcek, vcek]);
+    const whole = endorsementFromTable(report, given);
+    expect(whole).toEqual({ endorsementKey: vcek, intermediate: ask });
+    let found = 0;
+    for (let bit = 0; bit < 8 * 72; bit += 1) {
+      const made = endorsementFromTable(report, flipped(given, bit >> 3, bit & 7));
+      if (made !== undefined) found += 1;
+    }
+    // Nothing reads the entry of zeros beyond its name.
+    expect(found).toBeLessThanOrEqual(8 * 24);
+    for (let length = 0; length < given.length; length += 7) {
+      expect(endorsementFromTable(report, given.slice(0, length))).toBeUndefined();
+    }
+  });
+
+  it('of a hoster’s key (VLEK) come from the host alone', async () => {
+    const hosted = parseSnpReport(vectorBytes('snp/ar_milan_vlek_report.bin'));
+    const [vlek, asvk] = ['snp/ar_milan_vlek.der', 'snp/ar_milan_asvk.der'].map(vectorCertificate);
+    if (vlek === undefined || asvk === undefined) throw new Error('two certificates were wanted');
+    await expect(vendors().endorsementFor(hosted, undefined)).rejects.toMatchObject({ code: 'endorsement_missing' });
+    const given = table([guids.vcek, vcek], [guids.ask, asvk], [guids.vlek, vlek]);
+    expect(await vendors().endorsementFor(hosted, given)).toMatchObject({ endorsementKey: vlek, intermediate: asvk });
+    expect(new Set(asked)).toEqual(new Set([`${service}/vlek/v1/Milan/crl`]));
   });
 
   it('are missed where neither has them: then there is no evidence', async () => {

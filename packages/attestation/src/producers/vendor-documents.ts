@@ -2,11 +2,10 @@ import type { Bytes } from '../bytes/bytes.ts';
 import type { SnpReport } from '../snp/report.ts';
 import type { TdxCollateral } from '../tdx/collateral.ts';
 import {
-  amdNameOf,
   endorsementFromTable,
+  listPathOf,
   loadEndorsement,
   loadRevocationList,
-  productOf,
   type SnpEndorsement,
   vcekPathOf,
 } from './amd-endorsement.ts';
@@ -58,9 +57,10 @@ export class VendorDocuments {
     report: SnpReport,
     table: Bytes | undefined,
   ): Promise<SnpEndorsement & { readonly revocationList: Bytes | undefined }> {
+    const path = vcekPathOf(report);
     const [endorsement, revocationList] = await Promise.all([
-      (table && endorsementFromTable(table)) ?? this.#endorsements.get(vcekPathOf(report)),
-      this.#lists.get(amdNameOf(productOf(report))),
+      (table && endorsementFromTable(report, table)) ?? (path === undefined ? undefined : this.#endorsements.get(path)),
+      this.#lists.get(listPathOf(report)),
     ]);
     if (endorsement === undefined) {
       throw new EvidenceError('endorsement_missing', "the chip's certificate cannot be had from the host or from AMD");

@@ -91,6 +91,13 @@ export function sameTcb(left: SnpTcb, right: SnpTcb): boolean {
   );
 }
 
+const signerKinds = ['vcek', 'vlek'] as const;
+
+/** Which kind of key a report says that it is signed with (bits 2 to 4 of its signer information). */
+export function signerOf(signerInfo: number): Endorsement['kind'] | undefined {
+  return signerKinds[(signerInfo >>> 2) & 0b111];
+}
+
 /** Whether no part of `tcb` is older than `minimum` asks. */
 export function tcbReaches(tcb: SnpTcb, minimum: MinimumTcb): boolean {
   return (['fmc', 'bootloader', 'tee', 'snp', 'microcode'] as const).every(

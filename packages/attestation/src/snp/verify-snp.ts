@@ -8,7 +8,15 @@ import { type TrustAnchor, verifyChain } from '../x509/chain.ts';
 import { crlBounds, requireUnrevoked, verifyRevocationList } from '../x509/crl.ts';
 import { curveOf, verifyEcdsa } from '../x509/signature.ts';
 import { type SnpProduct, snpProducts } from './amd-roots.ts';
-import { type Endorsement, isChip, productOfCpu, readEndorsement, sameTcb, tcbReaches } from './endorsement.ts';
+import {
+  type Endorsement,
+  isChip,
+  productOfCpu,
+  readEndorsement,
+  sameTcb,
+  signerOf,
+  tcbReaches,
+} from './endorsement.ts';
 import { type MinimumTcb, parseSnpReport, readTcb, type SnpReport, type SnpTcb } from './report.ts';
 
 /** What the report and its chain show: genuine, of this chip at this TCB, of a machine its host cannot look into. */
@@ -156,13 +164,11 @@ function requireVmpl(actual: number, wanted: number): void {
   if (actual !== wanted) throw new Refusal(`the report comes from privilege level ${actual}, not ${wanted}`);
 }
 
-const signerKinds = ['vcek', 'vlek'] as const;
-
 /** Bit 0 says whether an author key is in use, bit 1 that the chip's key is masked, bits 2 to 4 which key signed. */
 function requireSigner(signerInfo: number, endorsement: Endorsement, accepted: readonly Endorsement['kind'][]): void {
   if ((signerInfo & 0b10) !== 0) throw new Refusal("the chip's key is masked");
   if (signerInfo >>> 5 !== 0) throw new Refusal('the signer information has reserved bits set');
-  const kind = signerKinds[(signerInfo >>> 2) & 0b111];
+  const kind = signerOf(signerInfo);
   if (kind !== endorsement.kind) throw new Refusal('the report names another kind of key than signed it');
   if (!accepted.includes(kind)) throw new Refusal(`a ${kind.toUpperCase()} signed the report, which is not accepted`);
 }
