@@ -72,6 +72,7 @@ export function relayingSuite(stage: SealedStage): void {
           'x-router-provider-attempts': '1',
           'x-router-provider-fallback': 'false',
           'x-router-routing': 'exact',
+        'x-router-provider-request-id': expect.stringMatching(/^preq_/),
           'x-ratelimit-remaining-requests': expect.any(String),
           'cache-control': 'no-store',
         });
