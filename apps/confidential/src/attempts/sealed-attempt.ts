@@ -66,8 +66,8 @@ export class SealedAttempt extends Attempt {
     // Where the end shows in nothing else, one without a length or chunks that is cut short would pass for whole.
     const hasEnd = isDelimited || rule.metering === 'fields';
     const hasType = answerType.test(contentType) && (rule.metering !== 'fields' || isTypeOf(contentType, stream));
-    // Without it the answer is in clear, whatever it says.
-    const isSealed = !rule.responseHeaders.some((name) => name === 'ehbp-response-nonce') || relayed.length > 0;
+    // What is sealed whole opens with what its headers say: without them it is in clear, whatever it says.
+    const isSealed = rule.metering === 'fields' || relayed.length === rule.responseHeaders.length * 2;
     if (!hasEnd || !hasType || !isSealed) this.giveUp('malformed_answer');
   }
 

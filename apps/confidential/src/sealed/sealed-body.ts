@@ -71,10 +71,15 @@ function readFields(body: Buffer, overheadBytes: number, { stream, reasoning }: 
  * provider's: what was checked must be all there is. Each name and each text has two quotation marks.
  */
 function assertSaidOnce(body: Buffer, parsed: object): void {
-  const quotes = (text: string): number => text.split('"').length;
-  if (quotes(body.toString('latin1')) !== quotes(JSON.stringify(parsed))) {
+  if (quotesIn(body) !== quotesIn(Buffer.from(JSON.stringify(parsed)))) {
     throw invalid('A name occurs twice in the body, or holds an escape: write each once and plainly.');
   }
+}
+
+function quotesIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(0x22); at !== -1; at = bytes.indexOf(0x22, at + 1)) count += 1;
+  return count;
 }
 
 /** Plaintext bytes of a body in frames; throws where the frames do not fill it. */
