@@ -56,7 +56,10 @@ export async function startStandIn({ tls = false }: { readonly tls?: boolean } =
     control.push(seen);
     if (onControl !== undefined) return void onControl(seen, response, request);
     if (seen.path === '/v1/models')
-      return json(response, 200, { object: 'list', data: [{ id: 'acme/small', object: 'model' }] });
+      return json(response, 200, {
+        object: 'list',
+        data: [{ id: 'acme/small', object: 'model', provider_routes: [] }],
+      });
     const ticket = `ticket-${tickets.length + 1}`;
     tickets.push(ticket);
     json(response, 200, { ticket, privacy_class: 'private', expires_at: new Date(Date.now() + 300_000).toISOString() });

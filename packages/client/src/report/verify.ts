@@ -42,6 +42,9 @@ export interface VerificationReport {
   readonly enclave?: EnclaveVerification | EnclaveAbsence;
 }
 
+export const isVerified = (enclave: EnclaveVerification | EnclaveAbsence): enclave is EnclaveVerification =>
+  'verdict' in enclave;
+
 /** Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`; all else is in the report. */
 export async function verifyWith(
   platform: Platform,
