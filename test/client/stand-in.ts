@@ -28,7 +28,9 @@ export interface StandInService {
   readonly handshakes: () => number;
   onControl(answer: Answer | undefined): void;
   onBroker(answer: Answer): void;
-  /** Changes what the evidence states. */
+  /** What the evidence states. */
+  readonly stated: () => SimulatedGateway;
+  /** Changes it. */
   states(gateway: Partial<SimulatedGateway>): void;
   /** Replaces the evidence altogether. */
   onEvidence(answer: ((nonce: string) => unknown) | undefined): void;
@@ -99,6 +101,7 @@ export async function startStandIn({ tls = false }: { readonly tls?: boolean } =
     onBroker: (answer) => {
       onBroker = answer;
     },
+    stated: () => gateway,
     states: (stated) => {
       gateway = { ...gateway, ...stated };
     },

@@ -1,4 +1,4 @@
-import { verifyProvider } from '@sotto/attestation';
+import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { ServiceError } from '@sotto/wire';
 import { findEnclave, readModels } from '../enclave/enclave-route.ts';
 import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-enclave.ts';
@@ -53,7 +53,7 @@ export async function verifyWith(
 ): Promise<VerificationReport> {
   const { origin: checked } = readOrigin('origin', origin);
   const asked = enclave && { ...enclave, controlOrigin: readOrigin('controlOrigin', enclave.controlOrigin).origin };
-  const gateway = await verifyOrigin({ platform, origin: checked, pins: pins.gateway, now, signal });
+  const gateway = await verifyOrigin({ platform, verifyGateway, origin: checked, pins: pins.gateway, now, signal });
   if (asked === undefined) return { gateway };
   return { gateway, enclave: await enclaveOf(asked, { platform, origin: checked, pins, now, signal }) };
 }
