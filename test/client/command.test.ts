@@ -8,6 +8,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../kit/service.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { runSotto, type SottoRun } from './run-sotto.ts';
 import { echo, json, refusal, type StandInService, startStandIn } from './stand-in.ts';
@@ -264,7 +265,7 @@ describe('sotto verify', () => {
     ['an unknown option', ['verify', 'https://example.com', '--nonce', '0'], 2, /--nonce/],
     ['pins that are not there', ['verify', 'https://example.com', '--pins', '/nowhere'], 2, /ENOENT/],
     ['an unknown command', ['verifi'], 2, /verify, proxy/],
-    ['nobody there', ['verify', 'https://127.0.0.1:1'], 3, /^$/],
+    ['nobody there', ['verify', 'https://127.0.0.1:1'], 3, /unavailable, and hardware_verified is required/],
   ])('tells what is wrong with %s', async (_, args, code, message) => {
     const report = runSotto(args);
     expect(await report.ended).toBe(code);
@@ -279,9 +280,94 @@ describe('sotto verify', () => {
     expect(report.err()).toMatch(/gateway\.tdx\.measurements/);
   });
 
-  it.each([[['--help']], [['verify', '--help']], [['proxy', '--help']]])('explains itself: %j', async (args) => {
-    const help = runSotto(args);
+  it('looks at the enclave of a provider, and says why there is nothing to see', async () => {
+    const at = ['verify', service.baseUrl, '--control-url', service.controlUrl, '--model', 'acme/none'];
+    const report = runSotto(at, { SOTTO_API_KEY: apiKey });
+    expect(await report.ended).toBe(1);
+    expect(report.out()).toMatch(/Provider +no evidence: model_not_found: /);
+    expect(report.err()).toMatch(/The verdict of the provider is unavailable, and policy_matched is required/);
+    const json = runSotto([...at, '--json'], { SOTTO_API_KEY: apiKey });
+    await json.ended;
+    expect(JSON.parse(json.out())).toMatchObject({ enclave: { verdict: 'unavailable', type: 'model_not_found' } });
+    expect(JSON.stringify(service.broker)).not.toContain(apiKey);
+  });
+
+  it.each([['--help'], ['verify'], ['proxy'], ['chat'], ['verify-bill']])('explains itself: %s', async (name) => {
+    const help = runSotto([name, '--help']);
     expect(await help.ended).toBe(0);
-    expect(help.out()).toMatch(/sotto (verify|proxy)/);
+    expect(help.out()).toMatch(name === '--help' ? /sotto verify-bill FILE/ : new RegExp(`^sotto ${name}[ :]`));
+  });
+});
+
+describe('sotto chat', () => {
+  const chat = (...more: string[]) =>
+    runSotto(['chat', '--model', model, ...atService(), ...more], { SOTTO_API_KEY: apiKey });
+
+  it('sends the whole conversation with each message, and ends with /exit', async () => {
+    const talk = chat('--system', 'Be brief.');
+    talk.child.stdin?.write('one\n');
+    await talk.outMatches(/You said: one\n/);
+    talk.child.stdin?.write('\ntwo\n');
+    await talk.outMatches(/You said: two\n/);
+    talk.child.stdin?.write('/exit\n');
+    expect(await talk.ended).toBe(0);
+    const last = JSON.parse(service.broker.at(-1)?.text ?? '') as { messages: unknown };
+    expect(last.messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'You said: one' },
+      { role: 'user', content: 'two' },
+    ]);
+  });
+
+  it('tells what went wrong, takes the turn back, and goes on', async () => {
+    service.onBroker((_, response) => json(response, 402, refusal('insufficient_balance')));
+    const talk = chat();
+    talk.child.stdin?.write('one\n');
+    await until(async () => talk.err().includes('insufficient_balance: It is'), 'the refusal is shown', 10_000);
+    service.onBroker(echo);
+    talk.child.stdin?.end('two\n');
+    expect(await talk.ended).toBe(0);
+    expect(JSON.parse(service.broker.at(-1)?.text ?? '')).toMatchObject({ messages: [{ content: 'two' }] });
+  });
+
+  it('stops an answer at Ctrl-C, keeps what was said, and ends at the next', async () => {
+    const closed = new Promise<void>((resolve) => {
+      service.onBroker((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write('data: {"choices":[{"index":0,"delta":{"content":"on \\u001b[2Jand"}}]}\n\n');
+        response.once('close', resolve);
+      });
+    });
+    const talk = chat();
+    talk.child.stdin?.write('one\n');
+    // What would steer the terminal is taken out.
+    await talk.outMatches(/on \[2Jand/);
+    talk.child.kill('SIGINT');
+    await closed;
+    service.onBroker(echo);
+    talk.child.stdin?.write('two\n');
+    await talk.outMatches(/You said: two/);
+    expect(JSON.parse(service.broker.at(-1)?.text ?? '')).toMatchObject({ messages: [{}, { role: 'assistant' }, {}] });
+    await until(async () => talk.out().endsWith('You said: two\n'), 'the answer has ended', 5000);
+    talk.child.kill('SIGINT');
+    expect(await talk.ended).toBe(0);
+  });
+
+  it('does not talk where it cannot encrypt and was told to', async () => {
+    service.onControl(({ path }, response) =>
+      json(
+        response,
+        200,
+        path === '/v1/models'
+          ? { data: [{ id: model, provider_routes: [{ provider: 'acme', privacy_class: 'private' }] }] }
+          : {},
+      ),
+    );
+    const talk = chat('--e2ee');
+    talk.child.stdin?.end('one\n');
+    expect(await talk.ended).toBe(0);
+    expect(talk.err()).toMatch(/no_provider_route_meets_privacy/);
+    expect(service.broker).toEqual([]);
   });
 });

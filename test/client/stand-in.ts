@@ -28,7 +28,9 @@ export interface StandInService {
   readonly handshakes: () => number;
   onControl(answer: Answer | undefined): void;
   onBroker(answer: Answer): void;
-  /** Changes what the evidence states. */
+  /** What the evidence states. */
+  readonly stated: () => SimulatedGateway;
+  /** Changes it. */
   states(gateway: Partial<SimulatedGateway>): void;
   /** Replaces the evidence altogether. */
   onEvidence(answer: ((nonce: string) => unknown) | undefined): void;
@@ -56,7 +58,10 @@ export async function startStandIn({ tls = false }: { readonly tls?: boolean } =
     control.push(seen);
     if (onControl !== undefined) return void onControl(seen, response, request);
     if (seen.path === '/v1/models')
-      return json(response, 200, { object: 'list', data: [{ id: 'acme/small', object: 'model' }] });
+      return json(response, 200, {
+        object: 'list',
+        data: [{ id: 'acme/small', object: 'model', provider_routes: [] }],
+      });
     const ticket = `ticket-${tickets.length + 1}`;
     tickets.push(ticket);
     json(response, 200, { ticket, privacy_class: 'private', expires_at: new Date(Date.now() + 300_000).toISOString() });
@@ -96,6 +101,7 @@ export async function startStandIn({ tls = false }: { readonly tls?: boolean } =
     onBroker: (answer) => {
       onBroker = answer;
     },
+    stated: () => gateway,
     states: (stated) => {
       gateway = { ...gateway, ...stated };
     },

@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, embedMany, generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { ticketFetch } from './ticket-fetch.ts';
+import { privateFetchOf } from './private-client.ts';
 import {
   type ClientWorld,
   chatModel,
@@ -28,7 +28,7 @@ export function aiSdkSuite(world: ClientWorld): void {
         name: 'sotto',
         baseURL: world.service.baseUrl,
         includeUsage: true,
-        fetch: ticketFetch(world.service, world.inferenceKey),
+        fetch: privateFetchOf(world),
       }),
   };
   const tools = () => ({

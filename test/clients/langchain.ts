@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, ToolMessage, type UsageMetadata } from '@langc
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { describe, expect, it } from 'vitest';
-import { ticketFetch } from './ticket-fetch.ts';
+import { privateFetchOf } from './private-client.ts';
 import {
   type ClientWorld,
   cities,
@@ -24,7 +24,7 @@ export function langchainSuite(world: ClientWorld): void {
     'the ticket flow': () => ({
       apiKey: 'never-sent',
       maxRetries: 0,
-      configuration: { baseURL: world.service.baseUrl, fetch: ticketFetch(world.service, world.inferenceKey) },
+      configuration: { baseURL: world.service.baseUrl, fetch: privateFetchOf(world) },
     }),
   };
   const weatherTool = new DynamicStructuredTool({

@@ -10,7 +10,7 @@ import { DallEAPIWrapper } from '@langchain/openai';
 import { generateImage, generateSpeech } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ticketFetch } from './ticket-fetch.ts';
+import { privateFetchOf } from './private-client.ts';
 import { type ClientWorld, imageModel, picture, spoken, voiceModel } from './world.ts';
 
 const streamToFile = ({ body }: Response, file: string): Promise<void> =>
@@ -23,7 +23,7 @@ export function mediaSuite(world: ClientWorld): void {
     folder = await mkdtemp(join(tmpdir(), 'sotto-media-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  const byTicket = () => ticketFetch(world.service, world.inferenceKey);
+  const byTicket = () => privateFetchOf(world);
   const openai = () =>
     new OpenAI({ baseURL: world.service.baseUrl, apiKey: 'never-sent', maxRetries: 0, fetch: byTicket() });
   const input = 'Say “this”, 🎵!';

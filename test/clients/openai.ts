@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { ticketFetch } from './ticket-fetch.ts';
+import { privateFetchOf } from './private-client.ts';
 import {
   answerCost,
   type ClientWorld,
@@ -26,7 +26,7 @@ export function openAiSuite(world: ClientWorld): void {
         baseURL: world.service.baseUrl,
         apiKey: 'never-sent',
         maxRetries: 0,
-        fetch: ticketFetch(world.service, world.inferenceKey),
+        fetch: privateFetchOf(world),
         ...more,
       }),
   };

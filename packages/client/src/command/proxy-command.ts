@@ -1,13 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import { ClientError } from '../errors.ts';
-import type { OriginVerification } from '../gateway/verify-origin.ts';
-import { readOrigin } from '../origin.ts';
-import { nodePlatform } from '../platform/node-platform.ts';
-import { makePrivateClient } from '../private/create-private-fetch.ts';
 import { proxyHandler } from '../proxy/proxy-handler.ts';
-import { asUsage, readKey, readPinsFile, readVerdict, required, serviceHelp, serviceOptions } from './settings.ts';
+import { openService } from './open-service.ts';
+import { serviceHelp, serviceOptions } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
 export const proxyHelp = `sotto proxy: an OpenAI-compatible address on this machine that speaks the private flow.
@@ -28,26 +24,9 @@ const drainMs = 10_000;
 export async function proxyCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
   const { values } = parseArgs({ args: [...args], options: { ...serviceOptions, port: { type: 'string' } } });
   const port = readPort(values.port ?? '4999');
-  const baseOrigin = required('--base-url', values['base-url']);
-  const controlOrigin = required('--control-url', values['control-url']);
-  const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
-  asUsage(() => readOrigin('--control-url', controlOrigin));
-  const { exchange, session } = makePrivateClient(nodePlatform({ selfSigned: values['self-signed'] ?? false }), {
-    apiKey: readKey(terminal, values['key-file']),
-    controlOrigin,
-    baseOrigin,
-    pins: readPinsFile(values.pins),
-    minimumVerdict: readVerdict('--require', values.require, 'hardware_verified'),
-    allowSimulated: values['allow-simulated'] ?? false,
-    onVerified: (verification) => terminal.note(verifiedLine(verification)),
-  });
-  try {
-    await session.verified();
-  } catch (error) {
-    if (!(error instanceof ClientError)) throw error;
-    terminal.note(`${error.code}: ${error.message}\nSee \`sotto verify ${origin}\`.\n`);
-    return error.code === 'attestation_unavailable' ? 3 : 1;
-  }
+  const client = await openService(terminal, values);
+  if (typeof client === 'number') return client;
+  const { exchange, session } = client;
   const onUnexpected = (name: string): void => terminal.note(`A request failed: ${name}\n`);
   const server = createServer(proxyHandler({ exchange, onUnexpected }));
   const address = await listen(server, port);
@@ -56,12 +35,6 @@ export async function proxyCommand(terminal: Terminal, args: readonly string[]):
   await ended;
   session.close();
   return 0;
-}
-
-function verifiedLine({ origin, verdict, teeType, keySet, verifiedAt }: OriginVerification): string {
-  const until = keySet === undefined ? '' : `, key set until ${new Date(keySet.not_after * 1000).toISOString()}`;
-  const warning = teeType === 'simulated' ? ' SIMULATED: nothing is protected.' : '';
-  return `${new Date(verifiedAt).toISOString()} verified ${origin}: ${verdict} (${teeType ?? 'none'}${until}).${warning}\n`;
 }
 
 function readPort(text: string): number {

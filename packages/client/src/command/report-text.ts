@@ -1,20 +1,23 @@
 import type { Check } from '@sotto/attestation';
+import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
-import type { VerificationReport } from '../report/verify.ts';
+import { type EnclaveAbsence, isVerified, type VerificationReport } from '../report/verify.ts';
+import { printable } from './terminal.ts';
 
 /** A report for people: one line a check, with its reason. */
-export function reportText({ gateway }: VerificationReport): string {
+export function reportText({ gateway, enclave }: VerificationReport): string {
   return [
     ...standing(gateway),
     '',
     ...checkLines(gateway.checks),
+    ...(enclave === undefined ? [] : ['', ...enclaveLines(enclave)]),
     ...(gateway.keySet?.tls_public_keys ?? []).map((key) => `TLS key of ${key.origin}: sha256 ${key.spki_sha256}`),
     '',
   ].join('\n');
 }
 
 /** A report for programs. */
-export function reportJson({ gateway }: VerificationReport): string {
+export function reportJson({ gateway, enclave }: VerificationReport): string {
   const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, absence, checks, keySet } = gateway;
   return `${JSON.stringify(
     {
@@ -27,6 +30,7 @@ export function reportJson({ gateway }: VerificationReport): string {
       ...(absence === undefined ? {} : { absence }),
       checks,
       key_set: keySet ?? null,
+      ...(enclave === undefined ? {} : { enclave: enclaveJson(enclave) }),
     },
     undefined,
     2,
@@ -44,12 +48,43 @@ function standing({ origin, verdict, teeType, verifiedAt, tlsKeySeen, absence }:
   ];
 }
 
+function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
+  if (!isVerified(enclave)) return [`Provider             no evidence: ${enclave.type}: ${printable(enclave.message)}`];
+  const { provider, model, verdict, contentVisible, gpu, checks, tlsSpkiSha256 } = enclave;
+  return [
+    `Provider             ${printable(provider)}, for ${printable(model)}`,
+    `Verdict              ${verdict}`,
+    `Content              ${contentVisible ? 'the service sees it' : 'only the enclave can read it'}`,
+    `GPUs                 ${gpu.standing}${gpu.reason === undefined ? '' : `: ${gpu.reason}`}`,
+    '',
+    ...checkLines(checks),
+    ...tlsSpkiSha256.map((spki) => `TLS key of the enclave: sha256 ${spki}`),
+  ];
+}
+
+function enclaveJson(enclave: EnclaveVerification | EnclaveAbsence): object {
+  if (!isVerified(enclave)) return { verdict: 'unavailable', ...enclave };
+  const { provider, model, nonce, verifiedAt, verdict, contentVisible, isCurrent, gpu, checks, sessionId } = enclave;
+  return {
+    provider,
+    model,
+    nonce,
+    verified_at: new Date(verifiedAt).toISOString(),
+    verdict,
+    content_visible: contentVisible,
+    is_current: isCurrent,
+    gpu,
+    session_id: sessionId ?? null,
+    checks,
+  };
+}
+
 const words = { passed: 'passed  ', failed: 'FAILED  ', not_made: 'not made' } as const;
 
 function checkLines(checks: readonly Check[]): string[] {
   const width = Math.max(0, ...checks.map(({ name }) => name.length));
   return checks.map((check) => {
     const reason = check.outcome === 'passed' ? '' : `  ${check.reason}`;
-    return `  ${words[check.outcome]}  ${reason === '' ? check.name : check.name.padEnd(width)}${reason}`;
+    return printable(`  ${words[check.outcome]}  ${reason === '' ? check.name : check.name.padEnd(width)}${reason}`);
   });
 }

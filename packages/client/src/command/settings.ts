@@ -15,6 +15,7 @@ export const serviceOptions = {
   require: { type: 'string' },
   'self-signed': { type: 'boolean' },
   'allow-simulated': { type: 'boolean' },
+  e2ee: { type: 'boolean' },
 } as const;
 
 export const serviceHelp = `  --base-url URL       the confidential origin: where content goes
@@ -23,6 +24,7 @@ export const serviceHelp = `  --base-url URL       the confidential origin: wher
   --pins FILE          measurements to accept, instead of those that this build ships with
   --require VERDICT    the weakest verdict that content is sent on (default: hardware_verified)
   --self-signed        let the broker's TLS key rest on its attestation alone, whoever signed its certificate
+  --e2ee               encrypt everything for the provider's enclave, and refuse what cannot be
   --allow-simulated    for development: accept simulated evidence of a service on this machine`;
 
 /** The inference key. Never an argument: those are in every process list. */
@@ -67,7 +69,7 @@ export function asUsage<T>(read: () => T): T {
   }
 }
 
-function readText(option: string, file: string): string {
+export function readText(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

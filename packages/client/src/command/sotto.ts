@@ -1,6 +1,8 @@
 import { ClientError } from '../errors.ts';
+import { chatCommand, chatHelp } from './chat-command.ts';
 import { proxyCommand, proxyHelp } from './proxy-command.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
+import { verifyBillCommand, verifyBillHelp } from './verify-bill-command.ts';
 import { verifyCommand, verifyHelp } from './verify-command.ts';
 
 interface Command {
@@ -11,12 +13,16 @@ interface Command {
 const commands: ReadonlyMap<string, Command> = new Map([
   ['verify', { help: verifyHelp, run: verifyCommand }],
   ['proxy', { help: proxyHelp, run: proxyCommand }],
+  ['chat', { help: chatHelp, run: chatCommand }],
+  ['verify-bill', { help: verifyBillHelp, run: verifyBillCommand }],
 ]);
 
 const help = `sotto: use a confidential model router without trusting it.
 
   sotto verify URL     verify what runs at a confidential origin
   sotto proxy          give every tool on this machine the verified private flow
+  sotto chat           talk with a model over it
+  sotto verify-bill FILE   recompute what was charged
 
 \`sotto COMMAND --help\` says more. The inference key comes from SOTTO_API_KEY or --key-file, never from an argument.
 `;

@@ -20,3 +20,8 @@ export type ExitCode = 0 | 1 | 2 | 3;
 
 /** A call that is wrong: its message goes to the user, with exit code 2. */
 export class UsageError extends Error {}
+
+/** What others wrote, without what would steer the terminal. */
+export const printable = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');

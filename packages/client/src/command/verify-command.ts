@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util';
 import { meetsVerdict } from '@sotto/attestation';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
-import { verifyWith } from '../report/verify.ts';
+import { type EnclaveAsked, isVerified, verifyWith } from '../report/verify.ts';
 import { reportJson, reportText } from './report-text.ts';
-import { asUsage, readPinsFile, readVerdict, required } from './settings.ts';
-import type { ExitCode, Terminal } from './terminal.ts';
+import { asUsage, readKey, readPinsFile, readVerdict, required } from './settings.ts';
+import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyHelp = `sotto verify URL: verifies what runs at a confidential origin, with a fresh nonce, and sends nothing else to it.
 
@@ -14,6 +14,13 @@ export const verifyHelp = `sotto verify URL: verifies what runs at a confidentia
                        hardware_verified (default)
   --pins FILE          measurements to accept, instead of those that this build ships with
   --self-signed        look even where no authority vouches for the certificate
+
+The enclave of a provider, too (free; the inference key comes from SOTTO_API_KEY or --key-file):
+  --model MODEL        verify a provider of this model
+  --provider PROVIDER  which one (default: the one with the strongest class)
+  --control-url URL    the control origin: where the key goes
+  --key-file FILE      a file with the inference key
+  --require-provider VERDICT   the weakest verdict on it: policy_matched (default) or cryptographically_checked
 
 Exit codes: 0 the verdict is met; 1 it is not; 2 the call is wrong; 3 there was no evidence to look at.
 `;
@@ -28,17 +35,48 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       require: { type: 'string' },
       pins: { type: 'string' },
       'self-signed': { type: 'boolean' },
+      model: { type: 'string' },
+      provider: { type: 'string' },
+      'control-url': { type: 'string' },
+      'key-file': { type: 'string' },
+      'require-provider': { type: 'string' },
     },
   });
   const [address] = positionals;
   const { origin } = asUsage(() => readOrigin('URL', required('URL', address)));
   const minimum = readVerdict('--require', values.require, 'hardware_verified');
   const platform = nodePlatform({ selfSigned: values['self-signed'] ?? false });
-  const report = await verifyWith(platform, origin, { pins: readPinsFile(values.pins) });
+  const minimumOfProvider = readVerdict('--require-provider', values['require-provider'], 'policy_matched');
+  const pins = readPinsFile(values.pins);
+  const report = await verifyWith(platform, origin, { pins, enclave: readEnclave(terminal, values) });
   terminal.out(values.json ? reportJson(report) : reportText(report));
-  const { verdict } = report.gateway;
-  if (verdict === 'unavailable') return 3;
-  if (meetsVerdict(verdict, minimum)) return 0;
-  terminal.note(`The verdict is ${verdict}, and ${minimum} is required.\n`);
-  return 1;
+  const { gateway, enclave } = report;
+  const found = [{ verdict: gateway.verdict, minimum, whose: 'of the confidential origin' }];
+  if (enclave !== undefined) {
+    const verdict = isVerified(enclave) ? enclave.verdict : 'unavailable';
+    found.push({ verdict, minimum: minimumOfProvider, whose: 'of the provider' });
+  }
+  const missed = found.filter((each) => !meetsVerdict(each.verdict, each.minimum));
+  for (const { verdict, minimum: wanted, whose } of missed) {
+    terminal.note(`The verdict ${whose} is ${verdict}, and ${wanted} is required.\n`);
+  }
+  if (missed.length === 0) return 0;
+  return missed.every(({ verdict }) => verdict === 'unavailable') ? 3 : 1;
+}
+
+function readEnclave(
+  terminal: Terminal,
+  values: { readonly [name in 'model' | 'provider' | 'control-url' | 'key-file']?: string | undefined },
+): EnclaveAsked | undefined {
+  const { model, provider } = values;
+  if (model === undefined) {
+    if (provider === undefined) return undefined;
+    throw new UsageError('--provider needs --model.');
+  }
+  return {
+    model,
+    provider,
+    controlOrigin: asUsage(() => readOrigin('--control-url', required('--control-url', values['control-url']))).origin,
+    apiKey: readKey(terminal, values['key-file']),
+  };
 }

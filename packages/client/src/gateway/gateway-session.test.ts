@@ -1,3 +1,4 @@
+import { verifyGateway } from '@sotto/attestation';
 import { describe, expect, it } from 'vitest';
 import { answerFrom } from '../answer.ts';
 import { ClientError } from '../errors.ts';
@@ -45,6 +46,7 @@ function standIn(options: Partial<GatewaySessionOptions> = {}) {
   };
   const session = new GatewaySession({
     platform,
+    verifyGateway,
     origin,
     pins: shippedPins,
     minimumVerdict: 'hardware_verified',

@@ -2,10 +2,11 @@ import { abortable } from '../abortable.ts';
 import { ClientError } from '../errors.ts';
 import { type AcceptanceTerms, requireAccepted } from './acceptance.ts';
 import type { ContentAnswer, ContentChannel, ContentRequest, Platform } from './platform.ts';
-import { type OriginVerification, verifyOrigin } from './verify-origin.ts';
+import { type OriginVerification, type VerifyGateway, verifyOrigin } from './verify-origin.ts';
 
 export interface GatewaySessionOptions extends AcceptanceTerms {
   readonly platform: Platform;
+  readonly verifyGateway: VerifyGateway;
   readonly origin: string;
   readonly now: () => number;
   /** How long a verification is relied on, at most; the key set may end earlier. */
@@ -74,8 +75,8 @@ export class GatewaySession {
   }
 
   async #verify(): Promise<Verified> {
-    const { platform, origin, pins, now, maxAgeMs, onVerified } = this.#options;
-    const verification = await verifyOrigin({ platform, origin, pins: pins.gateway, now });
+    const { platform, verifyGateway, origin, pins, now, maxAgeMs, onVerified } = this.#options;
+    const verification = await verifyOrigin({ platform, verifyGateway, origin, pins: pins.gateway, now });
     requireAccepted(verification, this.#options);
     const { keySet } = verification;
     if (keySet === undefined) throw new ClientError('attestation_untrusted');

@@ -1,4 +1,4 @@
-import { type GatewayPins, type GatewayVerification, verifyGateway } from '@sotto/attestation';
+import type { GatewayChallenge, GatewayPins, GatewayVerification } from '@sotto/attestation';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
 import type { EvidenceReading, Platform } from './platform.ts';
@@ -18,8 +18,12 @@ export interface OriginVerification extends GatewayVerification {
   readonly document: unknown;
 }
 
+/** Verifies a document of hop 1: the vendors' roots are inside. */
+export type VerifyGateway = (document: unknown, challenge: GatewayChallenge) => Promise<GatewayVerification>;
+
 export interface OriginQuestion {
   readonly platform: Platform;
+  readonly verifyGateway: VerifyGateway;
   readonly origin: string;
   readonly pins: GatewayPins;
   readonly now: () => number;
@@ -29,6 +33,7 @@ export interface OriginQuestion {
 /** Asks the origin for evidence with a fresh nonce and verifies it. Never throws for what the origin does. */
 export async function verifyOrigin({
   platform,
+  verifyGateway,
   origin,
   pins,
   now,

@@ -1,11 +1,11 @@
-import { verifyProvider } from '@sotto/attestation';
+import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
 import { type AcceptableEnclaveVerdict, EnclaveSessions } from '../enclave/enclave-sessions.ts';
 import { type EnclaveVerification, pinsOf, type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
 import type { AcceptableVerdict, AcceptanceTerms } from '../gateway/acceptance.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
-import type { OriginVerification } from '../gateway/verify-origin.ts';
+import type { OriginVerification, VerifyGateway } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
@@ -45,8 +45,9 @@ export interface PrivateFetchOptions {
 /** What the bundle for browsers does not have. */
 export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
 
-/** What tests put in place: of the door that has the vendors' roots behind it, among others. No entry of the package takes it. */
+/** What tests put in place: of the doors that have the vendors' roots behind them, among others. No entry of the package takes it. */
 interface Replaced {
+  readonly verifyGateway?: VerifyGateway;
   readonly verifyProvider?: VerifyProvider;
   readonly fetch?: typeof fetch;
 }
@@ -79,6 +80,7 @@ export function makePrivateClient(
   const session = new GatewaySession({
     ...options,
     platform,
+    verifyGateway: replaced.verifyGateway ?? verifyGateway,
     origin,
     pins,
     minimumVerdict: options.minimumVerdict ?? strongest,

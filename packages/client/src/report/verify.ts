@@ -1,4 +1,4 @@
-import { verifyProvider } from '@sotto/attestation';
+import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { ServiceError } from '@sotto/wire';
 import { findEnclave, readModels } from '../enclave/enclave-route.ts';
 import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-enclave.ts';
@@ -42,6 +42,9 @@ export interface VerificationReport {
   readonly enclave?: EnclaveVerification | EnclaveAbsence;
 }
 
+export const isVerified = (enclave: EnclaveVerification | EnclaveAbsence): enclave is EnclaveVerification =>
+  'verdict' in enclave;
+
 /** Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`; all else is in the report. */
 export async function verifyWith(
   platform: Platform,
@@ -50,7 +53,7 @@ export async function verifyWith(
 ): Promise<VerificationReport> {
   const { origin: checked } = readOrigin('origin', origin);
   const asked = enclave && { ...enclave, controlOrigin: readOrigin('controlOrigin', enclave.controlOrigin).origin };
-  const gateway = await verifyOrigin({ platform, origin: checked, pins: pins.gateway, now, signal });
+  const gateway = await verifyOrigin({ platform, verifyGateway, origin: checked, pins: pins.gateway, now, signal });
   if (asked === undefined) return { gateway };
   return { gateway, enclave: await enclaveOf(asked, { platform, origin: checked, pins, now, signal }) };
 }

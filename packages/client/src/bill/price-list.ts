@@ -1,0 +1,89 @@
+import { type Price, usdPerMillionToPico, usdPerUnitToPico } from '@sotto/money';
+import * as z from 'zod';
+
+const usd = z.number().optional();
+const pricingSchema = z.object({
+  input: usd,
+  output: usd,
+  cached_input: usd,
+  cache_write: usd,
+  reasoning: usd,
+  image: usd,
+  input_characters: usd,
+  tiers: z
+    .array(z.object({ above_prompt_tokens: z.int(), input: usd, output: usd, cached_input: usd, cache_write: usd }))
+    .optional(),
+});
+const listSchema = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      provider_routes: z.array(z.object({ provider: z.string(), pricing: pricingSchema })),
+    }),
+  ),
+});
+
+/** What one route charges. */
+export interface ListedPrice {
+  readonly model: string;
+  readonly provider: string;
+  readonly price: Price;
+}
+
+/** Reads the prices of `GET /catalog/models`; undefined where it is none, or has a price that is no exact amount. */
+export function readPrices(answer: unknown): readonly ListedPrice[] | undefined {
+  const parsed = listSchema.safeParse(answer);
+  if (!parsed.success) return undefined;
+  const listed = parsed.data.data.flatMap(({ id, provider_routes }) =>
+    provider_routes.map(({ provider, pricing }) => ({ model: id, provider, price: priceOf(pricing) })),
+  );
+  return listed.every((each): each is ListedPrice => each.price !== undefined) ? listed : undefined;
+}
+
+type Pricing = z.infer<typeof pricingSchema>;
+
+function priceOf({ input, output, image, tiers = [], ...pricing }: Pricing): Price | undefined {
+  const perToken = {
+    cachedInput: pricing.cached_input,
+    cacheWrite: pricing.cache_write,
+    reasoning: pricing.reasoning,
+    inputCharacter: pricing.input_characters,
+  };
+  const exactTiers = tiers.map(({ above_prompt_tokens, cached_input, cache_write, ...tier }) => {
+    const exact = perMillion({
+      input: tier.input,
+      output: tier.output,
+      cachedInput: cached_input,
+      cacheWrite: cache_write,
+    });
+    return exact && { abovePromptTokens: above_prompt_tokens, ...exact };
+  });
+  const base = perMillion({ input: input ?? 0, output: output ?? 0 });
+  const more = perMillion(perToken);
+  const perImage = image === undefined ? undefined : usdPerUnitToPico(image);
+  if (base === undefined || more === undefined || (image !== undefined && perImage === undefined)) return undefined;
+  if (!exactTiers.every((tier) => tier !== undefined)) return undefined;
+  const { input: inputPico = 0, output: outputPico = 0 } = base;
+  return {
+    input: inputPico,
+    output: outputPico,
+    ...more,
+    ...(perImage === undefined ? {} : { image: perImage }),
+    ...(exactTiers.length === 0 ? {} : { tiers: exactTiers }),
+  };
+}
+
+/** Prices in pico-USD, without those that are absent; undefined where one is no exact amount. */
+function perMillion<Name extends string>(
+  prices: Readonly<Record<Name, number | undefined>>,
+): Partial<Record<Name, number>> | undefined {
+  const exact: Partial<Record<Name, number>> = {};
+  for (const name of Object.keys(prices) as Name[]) {
+    const price = prices[name];
+    if (price === undefined) continue;
+    const pico = usdPerMillionToPico(price);
+    if (pico === undefined) return undefined;
+    exact[name] = pico;
+  }
+  return exact;
+}

@@ -1,0 +1,104 @@
+import { type Nusd, usdToNusd } from '@sotto/money';
+import * as z from 'zod';
+
+/** One charge, and what it says it is for. */
+export interface Charge {
+  /** What it is found by: the id of its usage row, or of its answer. */
+  readonly id: string;
+  readonly operation: string;
+  readonly model: string;
+  /** Undefined where the bill does not say. */
+  readonly provider: string | undefined;
+  readonly privacyClass: string | undefined;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  readonly chargeNusd: Nusd;
+  /** Whether the service counted the tokens itself. */
+  readonly estimated: boolean;
+}
+
+const count = z.int().min(0);
+const cost = z.number().transform((usd, context) => {
+  const nusd = usdToNusd(usd);
+  if (nusd !== undefined) return nusd;
+  context.addIssue({ code: 'custom', message: 'is finer than a nano-dollar, or no amount' });
+  return z.NEVER;
+});
+
+const usagePageSchema = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      operation: z.string(),
+      model: z.string(),
+      provider: z.string().nullable(),
+      privacy_class: z.string().nullable(),
+      prompt_tokens: count,
+      cached_tokens: count,
+      completion_tokens: count,
+      reasoning_tokens: count,
+      cost,
+      estimated: z.boolean(),
+    }),
+  ),
+});
+
+const answerSchema = z.object({
+  id: z.string(),
+  model: z.string(),
+  usage: z.object({
+    prompt_tokens: count,
+    completion_tokens: count.optional(),
+    prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
+    completion_tokens_details: z.object({ reasoning_tokens: count.nullish() }).nullish(),
+    cost,
+  }),
+});
+
+/** Reads a page of `GET /usage`, or one answer with its `usage`. Returns a sentence that says what is wrong instead. */
+export function readBill(text: string): readonly Charge[] | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'it is not valid JSON';
+  }
+  const isPage = typeof value === 'object' && value !== null && 'data' in value;
+  const parsed = isPage ? usagePageSchema.safeParse(value) : answerSchema.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const what = isPage ? 'a page of GET /v1/usage' : 'an answer with its usage';
+    return `it is no bill: as ${what}, \`${issue?.path.map(String).join('.') ?? ''}\` is wrong (${issue?.message ?? ''})`;
+  }
+  return 'data' in parsed.data ? parsed.data.data.map(ofRow) : [ofAnswer(parsed.data)];
+}
+
+const ofRow = (row: z.infer<typeof usagePageSchema>['data'][number]): Charge => ({
+  id: row.id,
+  operation: row.operation,
+  model: row.model,
+  provider: row.provider ?? undefined,
+  privacyClass: row.privacy_class ?? undefined,
+  promptTokens: row.prompt_tokens,
+  cachedTokens: row.cached_tokens,
+  completionTokens: row.completion_tokens,
+  reasoningTokens: row.reasoning_tokens,
+  chargeNusd: row.cost,
+  estimated: row.estimated,
+});
+
+const ofAnswer = ({ id, model, usage }: z.infer<typeof answerSchema>): Charge => ({
+  id,
+  operation: 'chat',
+  model,
+  provider: undefined,
+  privacyClass: undefined,
+  promptTokens: usage.prompt_tokens,
+  cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+  completionTokens: usage.completion_tokens ?? 0,
+  reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+  chargeNusd: usage.cost,
+  estimated: false,
+});

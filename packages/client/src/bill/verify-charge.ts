@@ -1,0 +1,70 @@
+import { cost, type Nusd, noUsage, type Price, type Usage } from '@sotto/money';
+import type { ListedPrice } from './price-list.ts';
+import type { Charge } from './read-bill.ts';
+
+/**
+ * What recomputing a charge gave. `exact`: to the nano-dollar. `within`: between what it costs without cache writes and
+ * with them; bills do not count those. `below`: less than the price says, as what is capped or free is. `above`: it does
+ * not add up. `unknown`: the list has no price for it.
+ */
+export type ChargeFinding = {
+  readonly charge: Charge;
+  readonly result: 'exact' | 'within' | 'below' | 'above' | 'unknown';
+  /** The least and the most that the list's prices explain; undefined where it has none. */
+  readonly explained: { readonly leastNusd: Nusd; readonly mostNusd: Nusd } | undefined;
+};
+
+const maxSpeechCharacters = 20_000;
+
+/** Recomputes a charge from its usage at the listed prices of its route, with the service's own arithmetic. */
+export function verifyCharge(charge: Charge, prices: readonly ListedPrice[]): ChargeFinding {
+  const listed = prices.filter(
+    ({ model, provider }) => model === charge.model && (charge.provider === undefined || provider === charge.provider),
+  );
+  const possible = listed.flatMap(({ price }) => costsOf(charge, price));
+  if (possible.length === 0) {
+    // Without a route nothing was served, and nothing may be charged.
+    const isFree = charge.provider === undefined && charge.chargeNusd === 0n;
+    return { charge, result: isFree ? 'exact' : 'unknown', explained: undefined };
+  }
+  const explained = {
+    leastNusd: least(possible.map(({ leastNusd }) => leastNusd)),
+    mostNusd: most(possible.map(({ mostNusd }) => mostNusd)),
+  };
+  return { charge, result: resultOf(charge.chargeNusd, possible, explained), explained };
+}
+
+interface Span {
+  readonly leastNusd: Nusd;
+  readonly mostNusd: Nusd;
+}
+
+function resultOf(chargeNusd: Nusd, possible: readonly Span[], { leastNusd, mostNusd }: Span): ChargeFinding['result'] {
+  if (possible.some((span) => chargeNusd === span.leastNusd)) return 'exact';
+  if (chargeNusd < leastNusd) return 'below';
+  if (possible.some((span) => span.leastNusd <= chargeNusd && chargeNusd <= span.mostNusd)) return 'within';
+  return chargeNusd < mostNusd ? 'below' : 'above';
+}
+
+/** What a charge may come to at one price. */
+function costsOf(charge: Charge, price: Price): Span[] {
+  const { operation, promptTokens, cachedTokens, completionTokens, reasoningTokens } = charge;
+  if (operation === 'image') return [exactly(cost({ ...noUsage, images: 1 }, price))];
+  // The length of a text is in no bill: whole characters must explain the charge.
+  if (operation === 'speech') return speechCosts(charge.chargeNusd, price);
+  const usage: Usage = { promptTokens, cachedTokens, completionTokens, reasoningTokens, cacheWriteTokens: 0 };
+  const both = [cost(usage, price), cost({ ...usage, cacheWriteTokens: promptTokens }, price)];
+  return [{ leastNusd: least(both), mostNusd: most(both) }];
+}
+
+const ascending = (amounts: readonly Nusd[]): Nusd[] => amounts.toSorted((a, b) => (a < b ? -1 : 1));
+const least = (amounts: readonly Nusd[]): Nusd => ascending(amounts).at(0) ?? 0n;
+const most = (amounts: readonly Nusd[]): Nusd => ascending(amounts).at(-1) ?? 0n;
+const exactly = (nusd: Nusd): Span => ({ leastNusd: nusd, mostNusd: nusd });
+
+function speechCosts(chargeNusd: Nusd, price: Price): Span[] {
+  const ofCharacters = (inputCharacters: number): Nusd => cost({ ...noUsage, inputCharacters }, price);
+  const pico = price.inputCharacter ?? 0;
+  const characters = pico === 0 ? 0 : Math.min(maxSpeechCharacters, Number((chargeNusd * 1000n) / BigInt(pico)));
+  return [exactly(ofCharacters(characters))];
+}

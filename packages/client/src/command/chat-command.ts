@@ -1,0 +1,137 @@
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { SseParser } from '@sotto/wire';
+import { ClientError } from '../errors.ts';
+import type { PrivateExchange } from '../private/private-exchange.ts';
+import { openService } from './open-service.ts';
+import { required, serviceHelp, serviceOptions } from './settings.ts';
+import { type ExitCode, printable, type Terminal } from './terminal.ts';
+
+export const chatHelp = `sotto chat: talks with a model over the verified private flow.
+
+Each line is a message; the whole conversation goes along with it. Ctrl-C stops an answer; /exit or Ctrl-D ends the chat.
+
+  --model MODEL        the model to talk with
+  --system TEXT        what the model is told first
+  --provider PROVIDER  ask this provider alone
+${serviceHelp}
+
+Exit codes: 0 ended; 1 the service is not verified as required; 2 the call is wrong; 3 the service cannot be reached.
+`;
+
+interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+interface Conversation {
+  readonly exchange: PrivateExchange;
+  readonly model: string;
+  readonly provider: string | undefined;
+  readonly show: (text: string) => void;
+}
+
+/** `sotto chat`. */
+export async function chatCommand(terminal: Terminal, args: readonly string[]): Promise<ExitCode> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { ...serviceOptions, model: { type: 'string' }, system: { type: 'string' }, provider: { type: 'string' } },
+  });
+  const model = required('--model', values.model);
+  const client = await openService(terminal, values);
+  if (typeof client === 'number') return client;
+  const show = (text: string): void => terminal.out(printable(text));
+  const conversation = { exchange: client.exchange, model, provider: values.provider, show };
+  let messages: readonly Message[] = values.system === undefined ? [] : [{ role: 'system', content: values.system }];
+  const lines = createInterface({ input: terminal.input, terminal: false });
+  let answering: AbortController | undefined;
+  const stop = terminal.onInterrupt(() => {
+    if (answering === undefined) lines.close();
+    else answering.abort();
+  });
+  const prompt = (): void => {
+    if (terminal.input.isTTY) terminal.note('> ');
+  };
+  prompt();
+  for await (const line of lines) {
+    const text = line.trim();
+    if (text === '/exit') break;
+    if (text !== '') {
+      answering = new AbortController();
+      messages = await turn(conversation, [...messages, { role: 'user', content: text }], {
+        signal: answering.signal,
+        fail: (reason) => terminal.note(`${printable(reason)}\n`),
+      });
+      answering = undefined;
+    }
+    prompt();
+  }
+  stop();
+  lines.close();
+  client.session.close();
+  return 0;
+}
+
+/** Asks for one answer and shows it as it comes; resolves to the conversation so far. A turn that failed is taken back. */
+async function turn(
+  { exchange, model, provider, show }: Conversation,
+  messages: readonly Message[],
+  { signal, fail }: { readonly signal: AbortSignal; readonly fail: (reason: string) => void },
+): Promise<readonly Message[]> {
+  let said = '';
+  try {
+    const body = JSON.stringify({ model, messages, stream: true, ...(provider === undefined ? {} : { provider }) });
+    const header = (): undefined => undefined;
+    const answer = await exchange.ask({ method: 'POST', path: '/v1/chat/completions', header, body, signal });
+    if (answer.status !== 200) {
+      fail(errorIn(await answer.toResponse().text()) ?? `The service answered with status ${answer.status}.`);
+      return messages.slice(0, -1);
+    }
+    let failure: string | undefined;
+    const parser = new SseParser({
+      onEvent(event) {
+        const { text, error } = readChunk(event);
+        failure ??= error;
+        said += text;
+        show(text);
+      },
+    });
+    const decoder = new TextDecoder();
+    for await (const piece of answer.body) parser.push(decoder.decode(piece, { stream: true }));
+    parser.end();
+    show('\n');
+    if (failure !== undefined) fail(failure);
+  } catch (error) {
+    show('\n');
+    if (!signal.aborted)
+      fail(error instanceof ClientError ? `${error.code}: ${error.message}` : 'The answer broke off.');
+  }
+  return said === '' ? messages.slice(0, -1) : [...messages, { role: 'assistant', content: said }];
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
+}
+
+function readChunk(event: string): { readonly text: string; readonly error: string | undefined } {
+  if (event === '[DONE]') return { text: '', error: undefined };
+  const error = errorIn(event);
+  if (error !== undefined) return { text: '', error };
+  const content = (parse(event) as Chunk | undefined)?.choices?.[0]?.delta?.content;
+  return { text: typeof content === 'string' ? content : '', error: undefined };
+}
+
+/** What an answer in the envelope says. */
+function errorIn(text: string): string | undefined {
+  const { error } = (parse(text) ?? {}) as { readonly error?: { readonly type?: unknown; readonly message?: unknown } };
+  return error === undefined ? undefined : `${String(error.type)}: ${String(error.message)}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? (value ?? undefined) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+import { ClientError } from '../errors.ts';
+import type { OriginVerification } from '../gateway/verify-origin.ts';
+import { readOrigin } from '../origin.ts';
+import { nodePlatform } from '../platform/node-platform.ts';
+import { makePrivateClient, type PrivateClient } from '../private/create-private-fetch.ts';
+import { asUsage, readKey, readPinsFile, readVerdict, required, type serviceOptions } from './settings.ts';
+import { type ExitCode, printable, type Terminal } from './terminal.ts';
+
+type Values = {
+  readonly [name in keyof typeof serviceOptions]?: (typeof serviceOptions)[name]['type'] extends 'boolean'
+    ? boolean | undefined
+    : string | undefined;
+};
+
+/**
+ * Opens the private way to a service as `serviceOptions` say, and verifies it before anything else. What was verified is
+ * noted, each time. Where it is not as required, that is noted and the exit code is the result.
+ */
+export async function openService(terminal: Terminal, values: Values): Promise<PrivateClient | ExitCode> {
+  const baseOrigin = required('--base-url', values['base-url']);
+  const controlOrigin = required('--control-url', values['control-url']);
+  const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
+  asUsage(() => readOrigin('--control-url', controlOrigin));
+  const client = makePrivateClient(nodePlatform({ selfSigned: values['self-signed'] ?? false }), {
+    apiKey: readKey(terminal, values['key-file']),
+    controlOrigin,
+    baseOrigin,
+    pins: readPinsFile(values.pins),
+    minimumVerdict: readVerdict('--require', values.require, 'hardware_verified'),
+    allowSimulated: values['allow-simulated'] ?? false,
+    e2eeOnly: values.e2ee ?? false,
+    onVerified: (verification) => terminal.note(verifiedLine(verification)),
+    onEnclaveVerified: ({ provider, model, verdict }) =>
+      terminal.note(`verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}\n`),
+  });
+  try {
+    await client.session.verified();
+    return client;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    terminal.note(`${error.code}: ${error.message}\nSee \`sotto verify ${origin}\`.\n`);
+    return error.code === 'attestation_unavailable' ? 3 : 1;
+  }
+}
+
+function verifiedLine({ origin, verdict, teeType, keySet, verifiedAt }: OriginVerification): string {
+  const until = keySet === undefined ? '' : `, key set until ${new Date(keySet.not_after * 1000).toISOString()}`;
+  const warning = teeType === 'simulated' ? ' SIMULATED: nothing is protected.' : '';
+  return `${new Date(verifiedAt).toISOString()} verified ${origin}: ${verdict} (${teeType ?? 'none'}${until}).${warning}\n`;
+}
