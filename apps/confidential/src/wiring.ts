@@ -103,9 +103,11 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   let published = false;
   let draining = false;
 
+  const admission = { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random };
   const app = buildApp({
+    tee: { admission, providers, documents, engine, events },
     inference: {
-      admission: { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random },
+      admission,
       settlement: {
         holds,
         macKey: secrets.settlementMacKey,

@@ -207,6 +207,8 @@ export interface MintRequest {
   readonly walletId: string;
   readonly keyHash: string;
   readonly ttlMs: number;
+  /** For what costs nothing: no balance is asked for. */
+  readonly free?: boolean;
 }
 
 /** What control projects out of Postgres, and what it reads back. */
