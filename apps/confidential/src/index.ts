@@ -3,6 +3,5 @@ export { builtInRegistry } from './built-in-registry.ts';
 export { readConfig } from './config.ts';
 export { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 export type { Enclaves } from './tee/enclaves.ts';
-export type { VendorDocuments } from './tee/vendor-documents.ts';
 export type { VerificationEngine } from './tee/verification-engine.ts';
 export { type Broker, type BrokerOptions, buildBroker, RegistryFileError } from './wiring.ts';

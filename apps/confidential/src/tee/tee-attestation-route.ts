@@ -10,13 +10,11 @@ import type { ProviderSet } from '../providers/provider-set.ts';
 import { NoEvidence } from './families/question.ts';
 import { obtainEvidence } from './obtain-evidence.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
-import type { VerificationEngine } from './verification-engine.ts';
 
 export interface TeeAttestationDependencies {
   readonly admission: AdmissionDependencies;
   readonly providers: ProviderSet;
   readonly documents: ProviderDocuments;
-  readonly engine: VerificationEngine;
   readonly events: Pick<BrokerEvents, 'enclaveUnknown'>;
 }
 
@@ -86,7 +84,7 @@ function routeOf(deps: AdmissionDependencies, { bindings, attestation, preferenc
 }
 
 async function evidenceOf(
-  { providers, documents, engine, events, admission }: TeeAttestationDependencies,
+  { providers, documents, events, admission }: TeeAttestationDependencies,
   route: Route,
   nonce: string,
 ): Promise<unknown> {
@@ -103,7 +101,7 @@ async function evidenceOf(
     privacy_class: privacyClass,
     family,
   };
-  const asked = { documents: documents.of(provider), nonce, now: admission.now(), vendors: engine.vendors };
+  const asked = { ...documents.of(provider), nonce, now: admission.now() };
   return obtainEvidence(attested, asked).catch((error: unknown) => {
     if (!(error instanceof NoEvidence)) throw error;
     events.enclaveUnknown({ route: route.id, reason: error.message });
