@@ -130,6 +130,11 @@ async function startSealedProvider(kind: StandInKind) {
   const usual: SealedHandler = async (request, response) => writeAnswer(response, await answerOf(enclave, request));
   let current = usual;
   const server = createServer((request, response) => {
+    // Receipts of its enclave's, which it gives none of.
+    if (request.method === 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {

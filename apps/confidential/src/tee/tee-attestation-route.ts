@@ -61,7 +61,7 @@ async function admitAttestation(
   }
   const { shard, accountRef, generation } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
-  const order = { shard, accountRef, generation, right, amountNusd: 0n, estimatedTokens: 0 };
+  const order = { shard, accountRef, generation, right, amountNusd: 0n, estimatedTokens: 0, free: true };
   const redeemed = await redeem(deps.holds, order);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId } = redeemed;

@@ -300,8 +300,7 @@ export class ShardState {
     }
     const wallet = wallets.get(projection.walletId);
     if (wallet === undefined || wallet.version < 0) throw new StateUnavailableError('not projected');
-    // Nothing is missing where nothing is held, however little there is.
-    const isFree = amountNusd === 0n;
+    const isFree = request.free === true;
     if (!isFree && hold(wallet, amountNusd) === undefined) return { result: 'insufficient', scope: 'wallet', rate };
     if (!isFree && key.limited && availableNusd(key.spend) < amountNusd)
       return { result: 'insufficient', scope: 'key', rate };
