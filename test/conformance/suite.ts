@@ -48,6 +48,8 @@ export async function describeConformance(
         catalog,
         // Embedded mode has media on; here it is off as it is by default elsewhere.
         environment: { ACME_API_KEY: acmeApiKey, IMAGE_GENERATION: 'off', SPEECH_SYNTHESIS: 'off', ...environment },
+        // Its vault is an enclave by name alone.
+        enclaves: 'assumed',
         stop: () => made.stop(),
       };
     },

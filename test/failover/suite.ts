@@ -33,7 +33,8 @@ export async function describeSuites(
     async () => {
       const made = await World.start(mergeSpecs(suites.map(({ spec }) => spec)));
       world = made;
-      return { registry: made.registry, catalog: made.catalog, environment, stop: () => made.stop() };
+      const { registry, catalog } = made;
+      return { registry, catalog, environment, enclaves: 'assumed', stop: () => made.stop() };
     },
     (planes) => {
       const stage: Stage = {

@@ -10,7 +10,7 @@ export interface Planes {
 }
 
 /** What a suite runs against, made anew for each way the planes run. */
-export interface PlanesSetup extends Pick<ServiceOptions, 'registry' | 'catalog' | 'environment'> {
+export interface PlanesSetup extends Pick<ServiceOptions, 'registry' | 'catalog' | 'environment' | 'enclaves'> {
   stop?(): Promise<void>;
 }
 
@@ -58,6 +58,7 @@ export async function describeInBothPlanes(
           registry: made.registry,
           catalog: made.catalog,
           environment: made.environment ?? {},
+          enclaves: made.enclaves,
         });
       });
       afterAll(async () => {

@@ -33,6 +33,11 @@ export async function startProvider(handler: ProviderHandler = answerChat()): Pr
   const seen: SeenRequest[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
+    // It says nothing about itself: no evidence, no receipts.
+    if (request.method === 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {

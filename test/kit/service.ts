@@ -20,6 +20,11 @@ export interface ServiceOptions {
   readonly registry: string;
   readonly catalog: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * How the broker verifies enclaves where not under the vendors' roots: `assumed`, for tests about something else, or the
+   * file of a `TestGround`. It then runs by a main of the tests'.
+   */
+  readonly enclaves?: string | undefined;
 }
 
 export interface TestAccount {
@@ -108,15 +113,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...sharedSecrets,
   };
   const output: string[] = [];
+  const mains =
+    options.enclaves === undefined
+      ? { confidential: 'apps/confidential/src/main.ts', embedded: 'apps/embedded/src/main.ts' }
+      : { confidential: 'test/kit/mains/confidential.ts', embedded: 'test/kit/mains/embedded.ts' };
+  const verification: Record<string, string> =
+    options.enclaves === undefined ? {} : { TEST_ENCLAVES: options.enclaves };
   const controlOrigin = `http://127.0.0.1:${ports.control}`;
   const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
   const planes =
     options.planes === 'one'
       ? [
           new Plane(
-            ['apps/embedded/src/main.ts'],
+            [mains.embedded],
             {
               ...shared,
+              ...verification,
               ...controlSecrets,
               SOTTO_DATA_DIR: join(folder, 'data'),
               DATABASE_URL: options.databaseUrl,
@@ -128,8 +140,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         ]
       : [
           new Plane(
-            ['apps/confidential/src/main.ts'],
-            { ...shared, CONFIDENTIAL_TLS: 'off', REDIS_URL: options.redisUrl ?? '', ...options.environment },
+            [mains.confidential],
+            {
+              ...shared,
+              ...verification,
+              CONFIDENTIAL_TLS: 'off',
+              REDIS_URL: options.redisUrl ?? '',
+              ...options.environment,
+            },
             [confidentialOrigin],
             output,
           ),
@@ -138,6 +156,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
             {
               ...shared,
               ...controlSecrets,
+              CONFIDENTIAL_ORIGIN: confidentialOrigin,
               DATABASE_URL: options.databaseUrl,
               REDIS_URL: options.redisUrl ?? '',
               ...options.environment,
@@ -241,12 +260,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       const origin = `http://127.0.0.1:${port}`;
       const environment = {
         ...shared,
+        ...verification,
         CONFIDENTIAL_PORT: String(port),
         CONFIDENTIAL_TLS: 'off',
         REDIS_URL: options.redisUrl ?? '',
         ...options.environment,
       };
-      const plane = new Plane(['apps/confidential/src/main.ts'], environment, [origin], output);
+      const plane = new Plane([mains.confidential], environment, [origin], output);
       planes.push(plane);
       plane.start();
       await plane.ready();

@@ -903,6 +903,21 @@ describe.each(drivers)('the state in $name', ({ name, start }) => {
     });
   });
 
+  test('what is free needs no balance, and its ticket is used up all the same', async () => {
+    await fund(-5n);
+    await putKey({ limitFundsNusd: -1n });
+    expect(await mint()).toEqual(result('insufficient'));
+    const free = { right: byTicket, amountNusd: 0n, free: true };
+    const asked = { shard, ticketHash: 'ticket', walletId, keyHash: 'key', ttlMs: 60_000, free: true };
+    expect(await state.mint(asked)).toEqual({ result: 'minted' });
+    expect(await redeem({ right: byTicket, amountNusd: 0n })).toEqual(result('insufficient'));
+    await expect(redeem({ ...free, amountNusd: 1n })).rejects.toThrow(RangeError);
+    expect(await redeem(free)).toEqual(result('admitted'));
+    expect(await redeem({ ...free, holdId: 'again' })).toEqual(result('invalid_ticket'));
+    await settle(0n);
+    expect(await wallet()).toEqual(amounts(0n, 0n));
+  });
+
   describe('a receipt', () => {
     const id = 'preq_0123456789abcdef';
 

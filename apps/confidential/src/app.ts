@@ -10,10 +10,12 @@ import { type AttestationRouteDependencies, registerGatewayAttestation } from '.
 import { registerMedia } from './media-routes.ts';
 import { registerModels } from './models/models-route.ts';
 import { type ReceiptRouteDependencies, registerReceipts } from './receipts/receipt-route.ts';
+import { registerTeeAttestation, type TeeAttestationDependencies } from './tee/tee-attestation-route.ts';
 
 export interface BrokerAppOptions {
   readonly inference: InferenceDependencies;
   readonly receipts: ReceiptRouteDependencies;
+  readonly tee: TeeAttestationDependencies;
   readonly media: MediaSwitches;
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
@@ -31,6 +33,7 @@ const maxHeaderBytes = 48 * 1024;
 export function buildApp({
   inference,
   receipts,
+  tee,
   media,
   isReady,
   trustProxy,
@@ -55,6 +58,7 @@ export function buildApp({
   registerEmbeddings(app, inference);
   registerModels(app, inference.admission);
   registerReceipts(app, receipts);
+  registerTeeAttestation(app, tee);
   registerMedia(app, inference, media);
   if (gateway !== undefined) registerGatewayAttestation(app, gateway);
   return app;

@@ -45,6 +45,7 @@ async function start(environment: Environment): Promise<void> {
     secrets: config.secrets,
     media: config.media,
     trustProxy: config.trustProxy,
+    collateralUrl: config.collateralUrl,
     tls: tls?.options,
     gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
   });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { verifyProvider } from '@sotto/attestation';
+import { providerVendors } from '@sotto/attestation/producers';
 import { randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
@@ -19,7 +20,6 @@ import type { Enclaves } from './tee/enclaves.ts';
 import { ProviderDocuments } from './tee/provider-documents.ts';
 import { ProviderReceipts } from './tee/provider-receipts.ts';
 import { TeeSessions } from './tee/tee-sessions.ts';
-import { noVendorDocuments } from './tee/vendor-documents.ts';
 import type { VerificationEngine } from './tee/verification-engine.ts';
 
 export interface BrokerOptions {
@@ -36,6 +36,8 @@ export interface BrokerOptions {
   readonly tls?: ServerOptions['tls'];
   /** How this broker attests itself; undefined: it does not. */
   readonly gateway?: GatewayOptions | undefined;
+  /** Where Intel's documents come from instead of Intel. */
+  readonly collateralUrl?: string | undefined;
   /** What providers' enclaves are verified with; by default under the vendors' own roots. */
   readonly engine?: VerificationEngine;
   /** How `tee` routes are reached; by default only through enclaves that the engine verified. */
@@ -83,8 +85,17 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const events = brokerEvents(logger);
   const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
   const measurements = new MeasurementLog(state, now);
-  const engine = options.engine ?? { verifyProvider, vendors: noVendorDocuments };
-  const documents = new ProviderDocuments(engine.ca);
+  const engine = options.engine ?? {
+    verifyProvider,
+    openVendors: () =>
+      providerVendors({
+        fetch: globalThis.fetch,
+        now,
+        mirror: options.collateralUrl,
+        onExpiring: events.collateralExpiring,
+      }),
+  };
+  const documents = new ProviderDocuments(engine);
   const enclaves = options.enclaves?.(providers) ?? new TeeSessions({ engine, documents, events, now });
   const providerReceipts = new ProviderReceipts({ state, documents });
   const view = new SharedView({ state, registry, measurements, now, onDropped: events.routesDropped });
@@ -103,9 +114,11 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   let published = false;
   let draining = false;
 
+  const admission = { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random };
   const app = buildApp({
+    tee: { admission, providers, documents, events },
     inference: {
-      admission: { state, holds, keys, view, ticketSealingKey: secrets.ticketSealingKey, now, random },
+      admission,
       settlement: {
         holds,
         macKey: secrets.settlementMacKey,

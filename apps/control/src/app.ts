@@ -1,5 +1,5 @@
 import { createServer, registerHealth, type ServerOptions } from '@sotto/http';
-import { type ProjectionPort, StateUnavailableError } from '@sotto/state';
+import { type ProjectionPort, type ReceiptPort, StateUnavailableError } from '@sotto/state';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
@@ -14,6 +14,8 @@ import { registerFirstSteps } from './pages/first-steps.ts';
 import type { Projector } from './projection/projector.ts';
 import { registerRouting } from './routing/routing-routes.ts';
 import { authRoutes } from './sessions/plugin.ts';
+import { registerTee } from './tee/tee-routes.ts';
+import { registerAttestationTickets } from './tickets/attestation-tickets.ts';
 import { registerTickets, type TicketDependencies } from './tickets/ticket-routes.ts';
 import { registerUsage } from './usage/usage-routes.ts';
 import { registerWorkspaces } from './workspaces/workspace-routes.ts';
@@ -21,7 +23,7 @@ import { registerWorkspaces } from './workspaces/workspace-routes.ts';
 export interface ControlAppOptions {
   readonly sessions: SessionDependencies;
   readonly projector: Projector;
-  readonly state: ProjectionPort;
+  readonly state: ProjectionPort & ReceiptPort;
   readonly catalog: CatalogRoutesDependencies;
   readonly billing: Billing;
   readonly tickets: Omit<TicketDependencies, 'rateLimit'>;
@@ -77,7 +79,10 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     },
   });
   registerCatalog(app, options.catalog);
-  registerTickets(app, { ...options.tickets, rateLimit: ownLimit(options.limits.minting) });
+  const tickets = { ...options.tickets, rateLimit: ownLimit(options.limits.minting) };
+  registerTickets(app, tickets);
+  registerAttestationTickets(app, tickets);
+  registerTee(app, { ...tickets, receipts: options.state, confidentialOrigin: options.confidentialOrigin });
   registerKeys(app, { sessions, projector: options.projector });
   registerRouting(app, { sessions, keeper: options.catalog.keeper, projector: options.projector });
   registerUsage(app, { sessions, state: options.state, now: options.now });

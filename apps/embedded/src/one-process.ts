@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { AttestationError, buildBroker, openAttestation, RegistryFileError } from '@sotto/confidential';
+import {
+  AttestationError,
+  type BrokerOptions,
+  buildBroker,
+  openAttestation,
+  RegistryFileError,
+} from '@sotto/confidential';
 import { buildControl, type Control, readBillingPlan } from '@sotto/control';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
@@ -18,7 +24,11 @@ export interface OneProcessOptions {
   readonly files: ServiceFiles;
   readonly secrets: Secrets;
   readonly logger: Logger;
+  readonly verification: EnclaveVerification;
 }
+
+/** How the broker verifies providers' enclaves where it is not as it does by itself: for tests. */
+export type EnclaveVerification = Pick<BrokerOptions, 'engine' | 'enclaves'>;
 
 const drainMs = 10_000;
 
@@ -75,7 +85,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
 }
 
 async function openBroker(
-  { config, files, logger, origins }: OneProcessOptions,
+  { config, files, logger, origins, verification }: OneProcessOptions,
   state: State,
   secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
 ): ReturnType<typeof buildBroker> {
@@ -89,6 +99,7 @@ async function openBroker(
       onExpiring: (document, until) => logger.error({ document, until }, 'collateral ends soon'),
     });
     return await buildBroker({
+      ...verification,
       state,
       logger: logger.child({ process: 'confidential' }),
       registryFile: { name: files.registryFile, bytes },

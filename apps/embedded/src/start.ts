@@ -7,7 +7,7 @@ import type { EmbeddedConfig } from './config.ts';
 import { ensureDemoAccount } from './demo/demo-account.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { prepareFiles } from './files.ts';
-import { startOneProcess } from './one-process.ts';
+import { type EnclaveVerification, startOneProcess } from './one-process.ts';
 import { startPostgres } from './postgres/index.ts';
 import { writeQuickstart } from './quickstart.ts';
 import { loadSecrets } from './secrets.ts';
@@ -23,7 +23,11 @@ export interface Running {
 export type OnStop = (stop: () => Promise<void>) => void;
 
 /** Starts everything on one machine: Postgres, the demo provider, both planes, the demo account. */
-export async function startEverything(config: EmbeddedConfig, onStop: OnStop): Promise<Running> {
+export async function startEverything(
+  config: EmbeddedConfig,
+  onStop: OnStop,
+  verification: EnclaveVerification = {},
+): Promise<Running> {
   const { dataDir } = config;
   await mkdir(dataDir, { recursive: true });
   // Passable for Postgres, which does not run as root; what is secret inside is 0600 itself.
@@ -53,6 +57,7 @@ export async function startEverything(config: EmbeddedConfig, onStop: OnStop): P
     files: await prepareFiles({ ...config, demoUrl: demo.baseUrl }),
     secrets: await loadSecrets(config),
     logger: pino({ level: config.logLevel }),
+    verification,
   };
   const planes = await (config.redisUrl === undefined ? startOneProcess(options) : startTwoProcesses(options));
   onStop(() => planes.stop());

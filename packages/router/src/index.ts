@@ -56,6 +56,7 @@ export { type Exclusion, type Explanation, explainPlan } from './plan/explain-pl
 export { imageBounds, noTokens, speechBounds } from './plan/media-needs.ts';
 export { type Needs, noNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
+export { planAttested } from './plan/plan-attested.ts';
 export { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
 export { prepareRouting } from './plan/prepare-routing.ts';

@@ -10,8 +10,9 @@ export const measurementPageRecords = 500;
  * The bounds of what a driver takes. Scripts compute in doubles and write what they are given into the books: a
  * negative charge would make money, a NaN would lift a limit. Each throws a `RangeError` that names the field.
  */
-export function assertRedeem({ amountNusd, estimatedTokens, generation }: RedeemRequest): void {
+export function assertRedeem({ amountNusd, estimatedTokens, generation, free }: RedeemRequest): void {
   assertAmount('amountNusd', amountNusd);
+  if (free === true && amountNusd > 0n) throw new RangeError('amountNusd is out of bounds: nothing that is free holds');
   assertCount('estimatedTokens', estimatedTokens);
   assertCount('generation', generation);
 }

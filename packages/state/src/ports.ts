@@ -34,6 +34,8 @@ export interface RedeemRequest {
   readonly amountNusd: Nusd;
   /** Tokens counted against the rate limit until the settlement says how many it were. */
   readonly estimatedTokens: number;
+  /** For what costs nothing: no balance is asked for. */
+  readonly free?: boolean;
 }
 
 export type RedeemReply =
@@ -207,6 +209,8 @@ export interface MintRequest {
   readonly walletId: string;
   readonly keyHash: string;
   readonly ttlMs: number;
+  /** For what costs nothing: no balance is asked for. */
+  readonly free?: boolean;
 }
 
 /** What control projects out of Postgres, and what it reads back. */

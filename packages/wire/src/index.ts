@@ -23,6 +23,8 @@ export {
   chatCompletionSchema,
 } from './answers/chat-completion.ts';
 export {
+  type AttestationTicketAnswer,
+  attestationTicketAnswerSchema,
   type BalanceAnswer,
   balanceAnswerSchema,
   type CapabilitiesAnswer,
@@ -88,6 +90,7 @@ export type { ReasoningDetail } from './reasoning-details.ts';
 export {
   type AttestationTicketRequest,
   attestationTicketRequestSchema,
+  teeAttestationQuerySchema,
   teeAttestationRequestSchema,
 } from './requests/attestation-request.ts';
 export {

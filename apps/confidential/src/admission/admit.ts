@@ -122,8 +122,9 @@ async function admitByTicket(
   return { ...planned, shard: envelope.shard, holdId, rate, accountRef: envelope.accountRef };
 }
 
-async function assertTicketValid(
-  deps: AdmissionDependencies,
+/** Throws `invalid_ticket` for one that was used or has expired. */
+export async function assertTicketValid(
+  deps: Pick<AdmissionDependencies, 'state'>,
   envelope: TicketEnvelope,
   ticketHash: string,
 ): Promise<void> {
@@ -151,7 +152,7 @@ function compareBindings(bound: TicketBindings, asked: TicketBindings): void {
   }
 }
 
-const mediaMismatches: Partial<Record<Operation, string>> = {
+const mediaMismatches: Partial<Record<TicketBindings['operation'], string>> = {
   image: '`size` or `response_format` differs from what the ticket was issued for.',
   speech:
     '`voice`, `response_format` or the length of `input` differs from what the ticket was issued for: ' +

@@ -5,7 +5,7 @@ import { askPhala } from './families/phala.ts';
 import type { EvidenceQuestion, ShownEvidence, ShownMachine } from './families/question.ts';
 import { askTinfoil } from './families/tinfoil.ts';
 import { askVenice } from './families/venice.ts';
-import type { VendorDocuments } from './vendor-documents.ts';
+import type { EvidenceSources } from './provider-documents.ts';
 
 /** The route that evidence is of, in the words of its document. */
 export interface AttestedRoute {
@@ -30,7 +30,7 @@ const families: Readonly<Record<ProviderFamily, (question: EvidenceQuestion) => 
  */
 export async function obtainEvidence(
   route: AttestedRoute,
-  { vendors, ...asked }: Pick<EvidenceQuestion, 'documents' | 'nonce' | 'now'> & { readonly vendors: VendorDocuments },
+  { vendors, ...asked }: Pick<EvidenceQuestion, 'nonce' | 'now'> & EvidenceSources,
 ): Promise<{ readonly [name: string]: unknown }> {
   const { upstream_model: upstreamModel, privacy_class: privacyClass } = route;
   const { machine, evidence } = await families[route.family]({ ...asked, upstreamModel, privacyClass });
@@ -43,7 +43,10 @@ export async function obtainEvidence(
   };
 }
 
-async function withVendors(machine: ShownMachine, vendors: VendorDocuments): Promise<Record<string, unknown>> {
+async function withVendors(
+  machine: ShownMachine,
+  vendors: EvidenceSources['vendors'],
+): Promise<Record<string, unknown>> {
   if (machine.teeType === 'tdx') {
     const { quote, eventLog, appCompose } = machine;
     const collateral = await vendors.collateralFor(quote).catch(() => undefined);

@@ -89,7 +89,7 @@ export class ProviderReceipts {
       if (this.#isClosed) return;
       const answered = await documents
         .of(answer.provider)
-        .get(path, { maxBytes: 16_384 })
+        .documents.get(path, { maxBytes: 16_384 })
         .catch(() => undefined);
       if (answered?.status !== 200) continue;
       const signed = signatureSchema.parse(JSON.parse(answered.body.toString('utf8')));

@@ -112,8 +112,7 @@ export class TeeSessions implements Enclaves {
       privacy_class: 'tee',
       family,
     } as const;
-    const { vendors } = engine;
-    const document = await obtainEvidence(attested, { documents: documents.of(provider), nonce, now: now(), vendors });
+    const document = await obtainEvidence(attested, { ...documents.of(provider), nonce, now: now() });
     return engine.verifyProvider(document, {
       nonce,
       provider: attested.provider,

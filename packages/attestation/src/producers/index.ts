@@ -12,5 +12,6 @@ export { hardwareProducer, type MachineReport, type ReportSource } from './hardw
 export { openProducer } from './open.ts';
 export { probeMachine } from './probe.ts';
 export { EvidenceError, type EvidenceProducer } from './producer.ts';
+export { type ProviderVendors, providerVendors } from './provider-vendors.ts';
 export { simulatedProducer } from './simulated.ts';
 export { VendorDocuments, type VendorOptions } from './vendor-documents.ts';

@@ -10,7 +10,9 @@ export interface KeptDocumentsOptions<T> {
   /** Told about once a day of what ends within a week and could not be renewed. `key` names a platform, not a person. */
   readonly onExpiring: (key: string, until: number) => void;
   /** How long whoever asks waits for what is not there yet, in ms. */
-  readonly patienceMs?: number;
+  readonly patienceMs?: number | undefined;
+  /** How many keys there may be: more would be somebody playing. */
+  readonly maxKeys?: number | undefined;
 }
 
 interface Kept<T> {
@@ -22,8 +24,8 @@ interface Kept<T> {
 
 const dayMs = 86_400_000;
 const times = { patienceMs: 2_000, retryMs: 60_000, expiringMs: 7 * dayMs } as const;
-/** One machine needs one or two; more keys than this would be somebody playing. */
-const maxKeys = 8;
+/** One machine needs one or two. */
+const keysOfOneMachine = 8;
 
 /**
  * Vendors' documents, kept while they are valid and loaded anew from half of their time on: one load at a time for a key, and
@@ -73,7 +75,7 @@ export class KeptDocuments<T> {
     if (kept.loading !== undefined) return kept.loading;
     const dueAt = kept.known === undefined ? 0 : (kept.known.loadedAt + kept.known.until) / 2;
     if (now < dueAt || now < kept.nextTryAt) return undefined;
-    if (!this.#kept.has(key) && this.#kept.size >= maxKeys) return undefined;
+    if (!this.#kept.has(key) && this.#kept.size >= (this.#options.maxKeys ?? keysOfOneMachine)) return undefined;
     const loading = this.#load(key);
     this.#kept.set(key, { ...kept, loading });
     return loading;

@@ -21,6 +21,9 @@ export interface VendorOptions {
   readonly mirror?: string | undefined;
   /** Told of what ends within a week and could not be renewed: which document, and when it ends (Unix ms). */
   readonly onExpiring: (document: string, until: number) => void;
+  /** As of `KeptDocuments`, for each kind of document. */
+  readonly patienceMs?: number | undefined;
+  readonly maxKeys?: number | undefined;
 }
 
 /** What Intel and AMD sign about this machine, so that nobody who verifies it has to ask them. */
@@ -29,20 +32,23 @@ export class VendorDocuments {
   readonly #endorsements: KeptDocuments<SnpEndorsement>;
   readonly #lists: KeptDocuments<Bytes>;
 
-  constructor({ fetch, now, mirror, onExpiring }: VendorOptions) {
+  constructor({ fetch, now, mirror, onExpiring, ...bounds }: VendorOptions) {
     this.#collateral = new KeptDocuments({
       load: (key) => loadTdxCollateral(key, { fetch, mirror }),
       now,
+      ...bounds,
       onExpiring: (_key, until) => onExpiring('tdx_collateral', until),
     });
     this.#endorsements = new KeptDocuments({
       load: (key) => loadEndorsement(key, fetch),
       now,
+      ...bounds,
       onExpiring: (_key, until) => onExpiring('snp_endorsement', until),
     });
     this.#lists = new KeptDocuments({
       load: (key) => loadRevocationList(key, fetch),
       now,
+      ...bounds,
       onExpiring: (_key, until) => onExpiring('snp_revocation_list', until),
     });
   }

@@ -3,5 +3,7 @@ export { verifyGatewayUnder } from '../gateway/verify-gateway.ts';
 export { verifyProviderUnder } from '../provider/verify-provider.ts';
 export { verifySnpUnder } from '../snp/verify-snp.ts';
 export { verifyTdxUnder } from '../tdx/verify-tdx.ts';
+export { certifyServer, type ServerCredentials } from './certify-server.ts';
+export { Issuer, toPem } from './issuer.ts';
 export { SnpMachine } from './snp-machine.ts';
-export { TdxMachine } from './tdx-machine.ts';
+export { type CollateralSettings, type MachineSettings, TdxMachine } from './tdx-machine.ts';

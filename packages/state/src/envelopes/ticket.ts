@@ -6,7 +6,7 @@ import { seal, unseal } from './sealed.ts';
 
 /** What a ticket binds, each part for its own mismatch error: short texts as they are, long ones as digests. */
 export interface TicketBindings {
-  readonly operation: Operation;
+  readonly operation: Operation | 'attestation';
   readonly model: string;
   readonly reasoning: string;
   readonly policy: string;
@@ -21,6 +21,8 @@ export interface TicketEnvelope {
   /** Unix ms. */
   readonly expiresAt: number;
   readonly bindings: TicketBindings;
+  /** Of an attestation ticket: of which enclave evidence may be had. Its request says nothing but a nonce. */
+  readonly attestation?: { readonly model: string; readonly provider?: ProviderPolicy | null | undefined };
   /** The workspace's part of the policy: the body's own part is merged into it again, and can only tighten it. */
   readonly preferences: Preferences;
   /** Sealed by control for control alone; of one length, fresh each time. */

@@ -300,8 +300,10 @@ export class ShardState {
     }
     const wallet = wallets.get(projection.walletId);
     if (wallet === undefined || wallet.version < 0) throw new StateUnavailableError('not projected');
-    if (hold(wallet, amountNusd) === undefined) return { result: 'insufficient', scope: 'wallet', rate };
-    if (key.limited && availableNusd(key.spend) < amountNusd) return { result: 'insufficient', scope: 'key', rate };
+    const isFree = request.free === true;
+    if (!isFree && hold(wallet, amountNusd) === undefined) return { result: 'insufficient', scope: 'wallet', rate };
+    if (!isFree && key.limited && availableNusd(key.spend) < amountNusd)
+      return { result: 'insufficient', scope: 'key', rate };
 
     change();
     if (mark !== undefined && right.kind === 'ticket') tickets.set(right.ticketHash, { ...mark, usedBy: holdId });
@@ -373,12 +375,12 @@ export class ShardState {
     change();
   }
 
-  mint({ ticketHash, walletId, keyHash, ttlMs }: MintRequest, change: () => void): MintReply {
+  mint({ ticketHash, walletId, keyHash, ttlMs, free = false }: MintRequest, change: () => void): MintReply {
     const { wallets, tickets, epoch = 0 } = this.#data;
     const wallet = wallets.get(walletId);
     if (wallet === undefined || wallet.version < 0) return { result: 'not_projected' };
     const available = availableNusd(wallet);
-    if (available <= 0n) return { result: 'insufficient', availableNusd: available };
+    if (available <= 0n && !free) return { result: 'insufficient', availableNusd: available };
     this.#sweep();
     change();
     if (this.#mark(ticketHash) !== undefined) return { result: 'minted' };

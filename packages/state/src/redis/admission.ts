@@ -92,6 +92,7 @@ const redeemArguments = (request: RedeemRequest, now: string): (string | number)
   request.holdId,
   request.amountNusd.toString(),
   request.estimatedTokens,
+  request.free === true ? 'free' : '',
 ];
 
 function readRedeemReply([result, detail, ...rate]: readonly unknown[], request: RedeemRequest): RedeemReply {

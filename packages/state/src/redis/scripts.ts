@@ -107,7 +107,7 @@ const spaceless = `
 local function spaceless() redis.call('HDEL', CLIENTS, 'none') end
 `;
 
-/** ARGV from 5: now, right kind, right hash, generation, hold id, amount, estimated tokens. */
+/** ARGV from 5: now, right kind, right hash, generation, hold id, amount, estimated tokens, 'free' where no balance is asked for. */
 export const redeemScript = `${names}${guard}${holds}
 local n, refused, epoch = guard('admit')
 if refused then return refused end
@@ -154,8 +154,9 @@ if tokens > 0 and tokens + estimated > limit_tokens then return reply('rate_limi
 
 local w = redis.call('HMGET', wallet_key(k[3]), 'funds', 'held', 'unbooked')
 if not w[1] then return {n, 'not_projected'} end
-if tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
-if k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
+local is_free = ARGV[12] == 'free'
+if not is_free and tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0) < amount then return reply('insufficient', 'wallet') end
+if not is_free and k[4] and k[4] ~= '' and tonumber(k[4]) - tonumber(k[5] or 0) - tonumber(k[6] or 0) < amount then
   return reply('insufficient', 'key')
 end
 
@@ -271,7 +272,7 @@ return {count()}
 `;
 
 /**
- * ARGV from 5: ticket hash, wallet id, key hash, ttl ms. A mark that is there stays: a delayed mint must not renew a
+ * ARGV from 5: ticket hash, wallet id, key hash, ttl ms, 'free' where no balance is asked for. A mark that is there stays: a delayed mint must not renew a
  * used one. It bears the epoch: what an epoch before it had used up may have been forgotten.
  */
 export const mintScript = `${names}${guard}
@@ -280,7 +281,7 @@ if refused then return refused end
 local w = redis.call('HMGET', wallet_key(ARGV[6]), 'funds', 'held', 'unbooked')
 if not w[1] then return {n, 'not_projected'} end
 local available = tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0)
-if available <= 0 then return {n, 'insufficient', int(available)} end
+if available <= 0 and ARGV[9] ~= 'free' then return {n, 'insufficient', int(available)} end
 redis.call('SET', ticket_key(ARGV[5]), epoch .. ' ' .. ARGV[6] .. ' ' .. ARGV[7], 'PX', ARGV[8], 'NX')
 return {count(), 'minted'}
 `;

@@ -12,6 +12,10 @@ export const ticketAnswerSchema = z.strictObject({
 });
 export type TicketAnswer = z.infer<typeof ticketAnswerSchema>;
 
+/** Answer of `POST /inference/attestation-tickets`. */
+export const attestationTicketAnswerSchema = ticketAnswerSchema.pick({ ticket: true, expires_at: true });
+export type AttestationTicketAnswer = z.infer<typeof attestationTicketAnswerSchema>;
+
 /** Answer of `GET /capabilities` (design 6). */
 export const capabilitiesAnswerSchema = z.strictObject({
   image_generation: z.strictObject({ enabled: z.boolean() }),

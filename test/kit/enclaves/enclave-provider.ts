@@ -1,0 +1,198 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { ServerCredentials } from '@sotto/attestation/testing';
+import { type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
+import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
+import type { EnclaveKey } from './enclave-key.ts';
+import { evidenceAnswers, type Shown } from './evidence.ts';
+import type { TestGround } from './test-ground.ts';
+
+/** Stand-ins for the providers whose models run in enclaves, one for every form of evidence. */
+export const enclaveKinds = ['near', 'phala-aci', 'phala-vllm-proxy', 'venice', 'tinfoil', 'chutes'] as const;
+export type EnclaveKind = (typeof enclaveKinds)[number];
+
+export const familyOf = (kind: EnclaveKind): string => kind.split('-')[0] ?? kind;
+
+const sealedKinds: Readonly<Record<EnclaveKind, StandInKind>> = {
+  near: 'near-ed25519',
+  'phala-aci': 'phala-aci-x25519',
+  'phala-vllm-proxy': 'phala-vllm-proxy-ed25519',
+  venice: 'venice',
+  tinfoil: 'tinfoil',
+  chutes: 'chutes',
+};
+export const chuteId = '6f1e5a52-0c0e-5c57-9a37-08e1c4f3a6b1';
+const upstreamName = 'stand-in/model';
+const sealedPaths = /e2ee|x-encryption-version|ehbp-encapsulated-key|x-chute-id|x-venice-tee-client/;
+
+export interface EnclaveProviderOptions {
+  readonly kind: EnclaveKind;
+  readonly ground: TestGround;
+}
+
+/** A provider over HTTPS on loopback whose model runs in a stand-in enclave, with real evidence under a test's root. */
+export class EnclaveProvider {
+  readonly kind: EnclaveKind;
+  readonly enclave: StandInEnclave;
+  /** Bodies of chat requests that reached the model. */
+  readonly heard: SeenRequest[] = [];
+  /** How often it was asked for evidence. */
+  asked = 0;
+  /** What it says of itself in place of the truth. */
+  tamper: (shown: Shown) => Shown = (shown) => shown;
+  /** Answers evidence with a failure. */
+  isSilent = false;
+  /** How many times a signature is not there yet. */
+  signatureDelay = 0;
+  readonly #ground: TestGround;
+  readonly #signing = generateKeyPairSync('ed25519');
+  readonly #signatures = new Map<string, object>();
+  readonly #servers: Server[] = [];
+  #credentials: ServerCredentials;
+  #port = 0;
+
+  private constructor({ kind, ground }: EnclaveProviderOptions, credentials: ServerCredentials) {
+    this.kind = kind;
+    this.#ground = ground;
+    this.#credentials = credentials;
+    this.enclave = standInEnclave(sealedKinds[kind]);
+  }
+
+  static async start(options: EnclaveProviderOptions): Promise<EnclaveProvider> {
+    const provider = new EnclaveProvider(options, await options.ground.certifyServer());
+    await provider.#listen();
+    return provider;
+  }
+
+  /** For `base_url` of a registry. */
+  get baseUrl(): string {
+    return `https://127.0.0.1:${this.#port}/v1`;
+  }
+
+  /** For `upstream_model` of a catalog. */
+  get upstreamModel(): string {
+    return this.kind === 'chutes' ? `${upstreamName}@${chuteId}` : upstreamName;
+  }
+
+  get tlsSpki(): Uint8Array {
+    return this.#credentials.spki;
+  }
+
+  /** Serves under another key from now on, and shows it in its evidence; connections that are open go on. */
+  async rotate({ attested = true } = {}): Promise<void> {
+    const before = this.#credentials;
+    const next = await this.#ground.certifyServer();
+    this.#credentials = attested ? next : before;
+    for (const server of this.#servers) server.setSecureContext(next);
+  }
+
+  /** Closes what is open, so that the next request needs a new connection. */
+  dropConnections(): void {
+    for (const server of this.#servers) server.closeAllConnections();
+  }
+
+  async stop(): Promise<void> {
+    this.dropConnections();
+    for (const server of this.#servers) await new Promise((resolve) => server.close(resolve));
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer({ cert: this.#credentials.cert, key: this.#credentials.key }, (request, response) => {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => {
+        void this.#answer(request, response, Buffer.concat(pieces)).catch(() => response.destroy());
+      });
+      request.on('error', () => {});
+      response.on('error', () => {});
+    });
+    server.on('tlsClientError', () => {});
+    server.on('secureConnection', (socket: TLSSocket) => socket.on('error', () => {}));
+    this.#servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+    const url = new URL(request.url ?? '/', 'https://stand-in');
+    const evidence = Object.entries(evidenceAnswers[this.kind]).find(([path]) => url.pathname.startsWith(path));
+    if (request.method === 'GET' && evidence !== undefined) {
+      this.asked += 1;
+      if (this.isSilent) return sendJson(response, 503, {});
+      return sendJson(response, 200, await evidence[1](this.tamper(this.#shown(url.searchParams))));
+    }
+    if (request.method === 'GET') return this.#sign(url, response);
+    if (sealedPaths.test(Object.keys(request.headers).join())) return this.#answerSealed(request, response, body);
+    return this.#answerOpen(request, response, body);
+  }
+
+  #shown(query: URLSearchParams): Shown {
+    const standIn = this.enclave.nextKey() as EnclaveKey;
+    const withTls = query.get('include_tls_fingerprint') === 'true';
+    const signing = this.#signing.publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
+    return {
+      ground: this.#ground,
+      nonce: query.get('nonce') ?? '',
+      model: query.get('model') ?? upstreamName,
+      tlsSpki: this.#credentials.spki,
+      certificate: this.#credentials.certificate,
+      // Where content comes in clear the enclave signs with a key of its own.
+      key: withTls ? { publicKey: Uint8Array.from(signing) } : standIn,
+      withTls,
+      now: Date.now(),
+    };
+  }
+
+  async #answerSealed(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+    const headers = request.headers as Record<string, string | undefined>;
+    const answer = await this.enclave.answer({ headers, body });
+    response.writeHead(answer.status, answer.headers);
+    for (const piece of answer.pieces) response.write(piece);
+    response.end();
+  }
+
+  async #answerOpen(request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+    const seen: SeenRequest = {
+      path: request.url ?? '',
+      headers: request.headers,
+      body: JSON.parse(body.toString()) as Record<string, unknown>,
+      text: body.toString(),
+      closed: new Promise((resolve) => response.once('close', () => resolve())),
+    };
+    this.heard.push(seen);
+    const hash = createHash('sha256');
+    const { write, end } = response;
+    response.write = ((piece: string) => {
+      hash.update(piece);
+      return write.call(response, piece, 'utf8');
+    }) as typeof response.write;
+    response.end = ((piece = '') => {
+      hash.update(piece as string);
+      this.#keep('provider-own-id', body, hash.digest('hex'));
+      return end.call(response, piece, 'utf8');
+    }) as typeof response.end;
+    await answerChat()(seen, response);
+  }
+
+  #keep(id: string, body: Buffer, response: string): void {
+    const text = `${createHash('sha256').update(body).digest('hex')}:${response}`;
+    const { privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject } = this.#signing;
+    this.#signatures.set(id, {
+      text,
+      signature: sign(null, Buffer.from(text), privateKey).toString('hex'),
+      signing_address: publicKey.export({ type: 'spki', format: 'der' }).subarray(-32).toString('hex'),
+      signing_algo: 'ed25519',
+    });
+  }
+
+  #sign(url: URL, response: ServerResponse): void {
+    const id = url.searchParams.get('request_id') ?? url.pathname.split('/').at(-1) ?? '';
+    const signature = this.#signatures.get(id);
+    const isThere = signature !== undefined && this.signatureDelay <= 0;
+    this.signatureDelay -= 1;
+    sendJson(response, isThere ? 200 : 404, isThere ? signature : { error: { message: 'not found' } });
+  }
+}
