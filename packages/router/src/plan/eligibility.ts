@@ -166,10 +166,12 @@ const refusals: Readonly<Record<EligibilityRule, (model: Model, demands: Demands
     ),
 };
 
-/** What keeps the first provider that the request names from serving it, where the model has it at all. */
+/** What keeps a provider that the request names, the first in the registry, from serving it, where the model has one. */
 function whyNotTheNamed(model: Model, demands: Demands): string {
   const { only = [] } = demands.policy;
-  const named = modelFacts(model).find((facts) => isNamed(only, facts));
+  const [named] = modelFacts(model)
+    .filter((facts) => isNamed(only, facts))
+    .sort((one, other) => one.route.rank - other.route.rank);
   const left = named && exclusionOf(named, demands);
   return left === undefined ? '' : ` \`${named?.route.publicProviderId}\`: ${left.message}`;
 }
