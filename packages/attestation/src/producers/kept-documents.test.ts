@@ -106,6 +106,17 @@ it('holds no more than a few, whoever asks', async () => {
   expect(loads()).toBe(8);
 });
 
+it('makes room for another where one has nothing, but not before that may be tried again', async () => {
+  const { kept, loads, become, pass } = world();
+  become('down');
+  for (let key = 0; key < 20; key += 1) await kept.get(String(key));
+  expect(loads()).toBe(8);
+  become('fine');
+  expect(await kept.get('new')).toBeUndefined();
+  pass(0.01);
+  expect(await kept.get('new')).toBe('new 9');
+});
+
 it('never takes what has already ended', async () => {
   const { kept } = world(0);
   expect(await kept.get('a')).toBeUndefined();

@@ -75,10 +75,20 @@ export class KeptDocuments<T> {
     if (kept.loading !== undefined) return kept.loading;
     const dueAt = kept.known === undefined ? 0 : (kept.known.loadedAt + kept.known.until) / 2;
     if (now < dueAt || now < kept.nextTryAt) return undefined;
-    if (!this.#kept.has(key) && this.#kept.size >= (this.#options.maxKeys ?? keysOfOneMachine)) return undefined;
+    if (!this.#kept.has(key) && !this.#hasRoom()) return undefined;
     const loading = this.#load(key);
     this.#kept.set(key, { ...kept, loading });
     return loading;
+  }
+
+  /** Machines go, and some were never there: where it is full, one makes room that has nothing valid and may be tried again. */
+  #hasRoom(): boolean {
+    if (this.#kept.size < (this.#options.maxKeys ?? keysOfOneMachine)) return true;
+    const now = this.#options.now();
+    const useless = [...this.#kept].find(
+      ([key, { loading, nextTryAt }]) => loading === undefined && now >= nextTryAt && this.#valid(key) === undefined,
+    );
+    return useless !== undefined && this.#kept.delete(useless[0]);
   }
 
   async #load(key: string): Promise<void> {
