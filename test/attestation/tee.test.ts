@@ -75,6 +75,10 @@ await describeInBothPlanes(
         { ...asked, pins: { measurements: [testMeasurement] }, now: new Date() },
       );
 
+    /** What a process has written arrives a moment later. */
+    const logged = (what: string | (() => boolean)): Promise<void> =>
+      until(() => (typeof what === 'string' ? planes.service.logs().includes(what) : what()), `it is logged: ${what}`);
+
     describe('chat on a tee route', () => {
       it.each(reachable)('%s: goes into the verified enclave, whole and streamed, turn by turn', async (kind) => {
         const provider = world().provider(kind);
@@ -101,7 +105,7 @@ await describeInBothPlanes(
           message: expect.stringContaining('enclave'),
         });
         expect(world().provider(kind).heard).toEqual([]);
-        expect(refusals(`tee/${kind}@${kind}`)).toContain('provider.tls_binding');
+        await logged(() => refusals(`tee/${kind}@${kind}`).includes('provider.tls_binding'));
       });
 
       it('asks for evidence once for many requests, also for those that come at the same time', async () => {
@@ -175,7 +179,7 @@ await describeInBothPlanes(
         expect(answer.status).toBe(502);
         expect((await errorOf(answer)).type).toBe('provider_error');
         expect(world().provider(name).heard).toEqual([]);
-        expect(refusals(`tee/${name}@${name}`)).toContain(check);
+        await logged(() => refusals(`tee/${name}@${name}`).includes(check));
       });
 
       it('evidence of another TLS key than the connection shows', async () => {
@@ -183,7 +187,7 @@ await describeInBothPlanes(
         world().provider('spki').tamper = (shown) => ({ ...shown, tlsSpki: other });
         expect((await chat('tee/spki')).status).toBe(502);
         expect(world().provider('spki').heard).toEqual([]);
-        expect(planes.service.logs()).toContain('"route":"tee/spki@spki","outcome":"attestation_failed"');
+        await logged('"route":"tee/spki@spki","outcome":"attestation_failed"');
       });
 
       it('a load balancer that shows evidence on one key and takes content on another', async () => {
@@ -199,7 +203,7 @@ await describeInBothPlanes(
         world().provider('silent').isSilent = true;
         expect((await chat('tee/silent')).status).toBe(502);
         expect(world().provider('silent').heard).toEqual([]);
-        expect(planes.service.logs()).toContain('"route":"tee/silent@silent","reason":"it answered 503"');
+        await logged('"route":"tee/silent@silent","reason":"it answered 503"');
       });
 
       it('and no log has a word of what was asked', () => {

@@ -12,7 +12,7 @@ import type { VerificationEngine } from './verification-engine.ts';
 
 export interface TeeSessionsDependencies {
   readonly engine: VerificationEngine;
-  readonly documents: ProviderDocuments;
+  readonly documents: Pick<ProviderDocuments, 'of'>;
   readonly events: Pick<BrokerEvents, 'enclaveRefused' | 'enclaveUnknown'>;
   readonly now: () => number;
 }
