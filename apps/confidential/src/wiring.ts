@@ -82,7 +82,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, problemOfMeasurement);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const providers = await openProviders(parsed.value, options.providerKey);
+  const providers = await openProviders(parsed.value, options.providerKey, options.engine?.ca);
   const events = brokerEvents(logger);
   for (const provider of parsed.value.providers) {
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
