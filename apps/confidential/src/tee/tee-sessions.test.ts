@@ -13,7 +13,7 @@ const provider = {
   entry: {
     id: 'vault',
     base_url: 'https://vault.example/v1',
-    timeouts: { connect_ms: 1000 },
+    timeouts: { connect_ms: 1000, first_byte_ms: 50 },
     attestation: { family: 'venice', measurements: ['pinned'] },
   },
   headers: [],
@@ -25,12 +25,15 @@ let found: Partial<ProviderVerification>;
 let asked: string[];
 let unreachable: boolean;
 let told: string[];
+/** Evidence comes after this. */
+let hold: Promise<void> | undefined;
 let sessions: TeeSessions;
 
 beforeEach(() => {
   now = Date.parse('2026-01-15T00:00:00Z');
   asked = [];
   told = [];
+  hold = undefined;
   unreachable = false;
   found = { verdict: 'policy_matched', isCurrent: true, tlsSpkiSha256: ['aa'.repeat(32)], checks: [] };
   sessions = new TeeSessions({
@@ -43,6 +46,7 @@ beforeEach(() => {
       of: () => ({
         documents: {
           get: async () => {
+            await hold;
             if (unreachable) throw new Error('SECRET');
             const answer = { intel_quote: '00', signing_public_key: '00' };
             return { status: 200, body: Buffer.from(JSON.stringify(answer)) };
@@ -96,6 +100,14 @@ describe('a session', () => {
     expect(current()).toBeDefined();
     now += 1;
     expect(current()).toBeUndefined();
+  });
+
+  it('is had anew after its end, and then stands again', async () => {
+    await open();
+    now += 11 * minuteMs;
+    expect(current()).toBeUndefined();
+    await open();
+    expect(current()?.sessionId).toBe('session-2');
   });
 
   it('is renewed ahead of time where it is used, and keeps its connections while the keys stay the same', async () => {
@@ -165,6 +177,19 @@ describe('an attempt through an enclave', () => {
     expect(begun).toEqual(['session-1', 'session-2']);
     expect(await run(['attestation_failed', 'attestation_failed', 'ok'])).toMatchObject({ ok: false });
     expect(begun).toHaveLength(2);
+  });
+
+  it('does not wait for a verification longer than for a first byte, and has it the next time', async () => {
+    let finish = (): void => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    hold = slow;
+    expect(await run(['ok'])).toEqual({ ok: false, outcome: 'attestation_failed' });
+    finish();
+    await open();
+    expect(await run(['ok'])).toMatchObject({ ok: true });
+    expect(asked).toHaveLength(1);
   });
 
   it('that fails otherwise, or in an enclave that was verified for it, is not begun again', async () => {
