@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { providerEvidenceSchema, verifyNvidia, verifyProviderReceipt, verifySnp } from '@sotto/attestation';
+import {
+  meetsVerdict,
+  providerEvidenceSchema,
+  verifyNvidia,
+  verifyProviderReceipt,
+  verifySnp,
+} from '@sotto/attestation';
 import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
+import { sealChat } from '@sotto/client';
+import { vouchForKey } from '@sotto/client/testing';
+import { relayRules } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds } from '../kit/enclaves/enclave-provider.ts';
@@ -75,6 +84,10 @@ await describeInBothPlanes(
         { ...asked, pins: { measurements: [testMeasurement] }, now: new Date() },
       );
 
+    /** What a process has written arrives a moment later. */
+    const logged = (what: string | (() => boolean)): Promise<void> =>
+      until(() => (typeof what === 'string' ? planes.service.logs().includes(what) : what()), `it is logged: ${what}`);
+
     describe('chat on a tee route', () => {
       it.each(reachable)('%s: goes into the verified enclave, whole and streamed, turn by turn', async (kind) => {
         const provider = world().provider(kind);
@@ -101,7 +114,7 @@ await describeInBothPlanes(
           message: expect.stringContaining('enclave'),
         });
         expect(world().provider(kind).heard).toEqual([]);
-        expect(refusals(`tee/${kind}@${kind}`)).toContain('provider.tls_binding');
+        await logged(() => refusals(`tee/${kind}@${kind}`).includes('provider.tls_binding'));
       });
 
       it('asks for evidence once for many requests, also for those that come at the same time', async () => {
@@ -175,7 +188,7 @@ await describeInBothPlanes(
         expect(answer.status).toBe(502);
         expect((await errorOf(answer)).type).toBe('provider_error');
         expect(world().provider(name).heard).toEqual([]);
-        expect(refusals(`tee/${name}@${name}`)).toContain(check);
+        await logged(() => refusals(`tee/${name}@${name}`).includes(check));
       });
 
       it('evidence of another TLS key than the connection shows', async () => {
@@ -183,7 +196,7 @@ await describeInBothPlanes(
         world().provider('spki').tamper = (shown) => ({ ...shown, tlsSpki: other });
         expect((await chat('tee/spki')).status).toBe(502);
         expect(world().provider('spki').heard).toEqual([]);
-        expect(planes.service.logs()).toContain('"route":"tee/spki@spki","outcome":"attestation_failed"');
+        await logged('"route":"tee/spki@spki","outcome":"attestation_failed"');
       });
 
       it('a load balancer that shows evidence on one key and takes content on another', async () => {
@@ -199,7 +212,7 @@ await describeInBothPlanes(
         world().provider('silent').isSilent = true;
         expect((await chat('tee/silent')).status).toBe(502);
         expect(world().provider('silent').heard).toEqual([]);
-        expect(planes.service.logs()).toContain('"route":"tee/silent@silent","reason":"it answered 503"');
+        await logged('"route":"tee/silent@silent","reason":"it answered 503"');
       });
 
       it('and no log has a word of what was asked', () => {
@@ -308,6 +321,50 @@ await describeInBothPlanes(
         expect((await fetch(`${planes.service.controlUrl}/tee/attestation?${query}`)).status).toBe(401);
         expect((await control(`/tee/attestation?${query}`, {}, account.managementKey)).status).toBe(403);
       });
+    });
+
+    describe('chat that is encrypted to the verified enclave', () => {
+      it.each(enclaveKinds)(
+        '%s: turn by turn, by the key of its evidence; the broker sees ciphertext',
+        async (kind) => {
+          const [provider, model] = [`sealed-${kind}`, `sealed/${kind}`];
+          const messages: { role: string; content: string }[] = [];
+          for (const said of [secret, 'and on']) {
+            messages.push({ role: 'user', content: said });
+            const nonce = newNonce();
+            const evidence = await (await present(await mint({ model, provider }), { nonce })).json();
+            const { verdict, key } = await verify(evidence, { nonce, provider, model, privacyClass: 'e2ee' });
+            expect(meetsVerdict(verdict, 'policy_matched')).toBe(true);
+            if (key === undefined) throw new Error('the evidence has no key');
+            const sealed = await sealChat(vouchForKey(key), { model, messages, stream: true, max_tokens: 100 });
+            const policy = { only: [provider], allow_fallbacks: false, minimum_privacy: 'e2ee' };
+            const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model, provider: policy });
+            const { family } = key;
+            const answer = await fetch(`${planes.service.baseUrl}/chat/completions`, {
+              method: 'POST',
+              headers: {
+                ...sealed.headers,
+                'content-type': relayRules[family].contentType,
+                'x-router-ticket': ticket,
+                'x-router-e2ee': JSON.stringify({ family, model, provider: policy, stream: true }),
+              },
+              body: Buffer.from(sealed.body),
+            });
+            const body = Buffer.from(await answer.arrayBuffer());
+            expect(answer.status, body.toString()).toBe(200);
+            expect(answer.headers.get('x-router-privacy-class')).toBe('e2ee');
+            expect(answer.headers.get('x-router-provider-request-id')).toMatch(/^preq_/);
+            expect(body.includes(said)).toBe(false);
+            const opened = new Response(new Blob([body]).stream().pipeThrough(sealed.openStream(answer.headers)));
+            const chunks = [...(await opened.text()).matchAll(/^data: (\{.*)$/gm)].map(
+              ([, json]) => JSON.parse(String(json)) as { choices?: { delta?: { content?: string } }[] },
+            );
+            const text = chunks.map(({ choices }) => choices?.[0]?.delta?.content ?? '').join('');
+            expect(text).toBe(`You said: ${said}`);
+            messages.push({ role: 'assistant', content: text });
+          }
+        },
+      );
     });
 
     describe("the enclave's own receipt", () => {

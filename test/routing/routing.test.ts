@@ -24,6 +24,8 @@ async function setup() {
     ...(provider === 'vault' ? { context_length: 4000 } : {}),
   }));
   return {
+    // Its vault is an enclave by name alone.
+    enclaves: 'assumed',
     registry: JSON.stringify({
       providers: names.map((id, at) => ({
         id,

@@ -19,6 +19,8 @@ export interface BrokerEvents {
     readonly error: string;
   }): void;
   attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
+  /** A provider whose `tee` routes cannot be served as its registry entry stands. */
+  teeRefused(fields: { readonly provider: string; readonly reason: string }): void;
   /** An enclave that no content was sent to: the checks that did not pass, and why. Of evidence only digests and names. */
   enclaveRefused(fields: {
     readonly route: string;
@@ -50,6 +52,7 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     request: (fields) => logger.info(fields, 'request'),
     refused: (fields) => logger.info(fields, 'request refused'),
     attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
+    teeRefused: (fields) => logger.warn(fields, 'tee routes are refused'),
     enclaveRefused: (fields) => logger.error(fields, 'enclave refused'),
     enclaveUnknown: (fields) => logger.warn(fields, 'no evidence of an enclave'),
     routesDropped: (routes) =>

@@ -16,6 +16,7 @@ import { makeReceiptKey } from './gateway/receipt-key.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
 import { openProviders, type ProviderSet } from './providers/provider-set.ts';
+import { problemOfMeasurement, teeObstacle } from './tee/check-registry.ts';
 import type { Enclaves } from './tee/enclaves.ts';
 import { ProviderDocuments } from './tee/provider-documents.ts';
 import { ProviderReceipts } from './tee/provider-receipts.ts';
@@ -79,10 +80,14 @@ const receiptsPerMinute = 600;
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const { state, logger, registryFile, secrets, now = Date.now, random = Math.random } = options;
   const digest = createHash('sha256').update(registryFile.bytes).digest('hex');
-  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest);
+  const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, problemOfMeasurement);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
-  const providers = await openProviders(parsed.value, options.providerKey);
+  const providers = await openProviders(parsed.value, options.providerKey, options.engine?.ca);
   const events = brokerEvents(logger);
+  for (const provider of parsed.value.providers) {
+    const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
+    if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
+  }
   const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
   const measurements = new MeasurementLog(state, now);
   const engine = options.engine ?? {

@@ -19,10 +19,14 @@ export interface ProviderSet {
   close(): Promise<void>;
 }
 
-/** Opens the providers of a registry. `keyOf` reads a key from the broker's own sealed environment. */
+/**
+ * Opens the providers of a registry. `keyOf` reads a key from the broker's own sealed environment; `ca` as of
+ * `UpstreamAddress`.
+ */
 export async function openProviders(
   registry: ProviderRegistry,
   keyOf: (name: string) => string | undefined,
+  ca?: string | undefined,
 ): Promise<ProviderSet> {
   const callable = new Map<string, CallableProvider>();
   for (const entry of registry.providers) {
@@ -31,7 +35,7 @@ export async function openProviders(
     if (entry.api_key_env !== undefined && !apiKey) continue;
     const connectTimeoutMs = entry.timeouts.connect_ms;
     const headers = adapter.headers(apiKey);
-    const upstream = openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs });
+    const upstream = openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs, ca });
     callable.set(entry.id, { entry, adapter, upstream, headers });
   }
   return {

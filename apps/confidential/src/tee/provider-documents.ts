@@ -23,7 +23,7 @@ export class ProviderDocuments {
     if (known !== undefined) return known;
     const { ca, openVendors } = this.#engine;
     const { base_url: baseUrl, timeouts } = entry;
-    const documents = openDocuments({ baseUrl, headers, connectTimeoutMs: timeouts.connect_ms }, ca);
+    const documents = openDocuments({ baseUrl, headers, connectTimeoutMs: timeouts.connect_ms, ca });
     const opened = { documents, vendors: openVendors() };
     this.#open.set(entry.id, opened);
     return opened;

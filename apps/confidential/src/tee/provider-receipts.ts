@@ -11,7 +11,7 @@ import type { ProviderDocuments } from './provider-documents.ts';
 
 export interface ProviderReceiptsDependencies {
   readonly state: ReceiptPort;
-  readonly documents: ProviderDocuments;
+  readonly documents: Pick<ProviderDocuments, 'of'>;
   readonly sleep?: (ms: number) => Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import type { VerificationEngine } from './verification-engine.ts';
 
 export interface TeeSessionsDependencies {
   readonly engine: VerificationEngine;
-  readonly documents: ProviderDocuments;
+  readonly documents: Pick<ProviderDocuments, 'of'>;
   readonly events: Pick<BrokerEvents, 'enclaveRefused' | 'enclaveUnknown'>;
   readonly now: () => number;
 }
@@ -56,12 +56,12 @@ export class TeeSessions implements Enclaves {
   }
 
   open(route: Route, provider: CallableProvider): Promise<Reached | undefined> {
+    this.#forgetEnded();
     const key = keyOf(route);
     const place = this.#places.get(key) ?? { session: undefined, opening: undefined, nextTryAt: 0 };
     this.#places.set(key, place);
     if (place.opening !== undefined) return place.opening;
     if (place.nextTryAt > this.#deps.now()) return Promise.resolve(undefined);
-    this.#forgetEnded();
     place.opening = this.#verify(route, provider, place).finally(() => {
       place.opening = undefined;
     });

@@ -20,11 +20,12 @@ export function throughEnclave<Success>(
     running = begin(reached);
     return running.result;
   };
+  const opened = () => inTime(enclaves.open(route, provider), provider.entry.timeouts.first_byte_ms);
   const run = async (): ResultOf<Success> => {
     const standing = enclaves.current(route, provider);
-    const first = await start(standing ?? (await enclaves.open(route, provider)));
+    const first = await start(standing ?? (await opened()));
     if (standing === undefined || first.ok || first.outcome !== 'attestation_failed') return first;
-    const renewed = await enclaves.open(route, provider);
+    const renewed = await opened();
     return start(renewed?.sessionId === standing.sessionId ? undefined : renewed);
   };
   return {
@@ -34,6 +35,15 @@ export function throughEnclave<Success>(
       running?.abort();
     },
   };
+}
+
+/** A verification that takes longer goes on for the next request, not for this one. */
+async function inTime(opening: Promise<Reached | undefined>, limitMs: number): Promise<Reached | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs);
+  });
+  return Promise.race([opening, late]).finally(() => clearTimeout(timer));
 }
 
 type ResultOf<Success> = AttemptRun<Success>['result'];

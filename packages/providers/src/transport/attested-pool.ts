@@ -5,7 +5,7 @@ import { buildConnector, type Dispatcher, Pool } from 'undici';
 export interface AttestedTls {
   /** Whether a TLS key was attested: the SHA-256 of its SubjectPublicKeyInfo, lower-case hex. */
   readonly isAttested: (spkiSha256: string) => boolean;
-  /** Certificates (PEM) that the server's may be under in place of the well-known ones. */
+  /** As of `UpstreamAddress`. */
   readonly ca?: string | undefined;
 }
 

@@ -20,7 +20,7 @@ const timeoutMs = 10_000;
 const defaultMaxBytes = 8 * 1024 * 1024;
 
 /** Opens a provider for what it says about itself: evidence and signatures, never content. */
-export function openDocuments({ baseUrl, headers, connectTimeoutMs }: UpstreamAddress, ca?: string): Documents {
+export function openDocuments({ baseUrl, headers, connectTimeoutMs, ca }: UpstreamAddress): Documents {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
   const agent = new Agent({

@@ -8,6 +8,8 @@ export interface UpstreamAddress {
   /** Headers of every request, as name, value, name, value. */
   readonly headers: readonly string[];
   readonly connectTimeoutMs: number;
+  /** Certificates (PEM) that the server's may be under in place of the well-known ones. */
+  readonly ca?: string | undefined;
 }
 
 /** What is read of a response's headers. */
@@ -56,8 +58,8 @@ const aborted = new Error('aborted');
  * names its own, in both directions. Time limits are the caller's, but for connecting.
  */
 export function openUpstream(
-  { baseUrl, headers, connectTimeoutMs }: UpstreamAddress,
-  makePool: MakePool = newPool,
+  { baseUrl, headers, connectTimeoutMs, ca }: UpstreamAddress,
+  makePool: MakePool = newPool(ca),
 ): Upstream {
   const url = new URL(baseUrl);
   const basePath = url.pathname.replace(/\/+$/, '');
@@ -94,14 +96,16 @@ export function openUpstream(
   };
 }
 
-const newPool = (origin: string, connectTimeoutMs: number): Dispatcher =>
-  new Pool(origin, {
-    connections: null,
-    pipelining: 1,
-    keepAliveTimeout: 10_000,
-    connect: { timeout: connectTimeoutMs },
-    maxHeaderSize: 32 * 1024,
-  });
+const newPool =
+  (ca: string | undefined): MakePool =>
+  (origin, connectTimeoutMs) =>
+    new Pool(origin, {
+      connections: null,
+      pipelining: 1,
+      keepAliveTimeout: 10_000,
+      connect: { timeout: connectTimeoutMs, ca },
+      maxHeaderSize: 32 * 1024,
+    });
 
 class Call implements UpstreamCall, Dispatcher.DispatchHandler {
   readonly #handler: UpstreamHandler;

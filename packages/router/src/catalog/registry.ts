@@ -102,9 +102,14 @@ export interface ProviderRegistry {
 
 /**
  * Parses a provider registry (PROVIDERS_FILE, design 6).
- * `digest` is that of the bytes the text was decoded from; the caller computes it.
+ * `digest` is that of the bytes the text was decoded from; the caller computes it. `problemOf` tells what is wrong with a
+ * measurement: their form is the verifier's.
  */
-export function parseRegistry(text: string, digest: string): FileResult<ProviderRegistry> {
+export function parseRegistry(
+  text: string,
+  digest: string,
+  problemOf: (measurement: string) => string | undefined = () => undefined,
+): FileResult<ProviderRegistry> {
   const read = readYamlAs(text, registryFileSchema);
   if (!read.ok) return read;
   const { file, source } = read.value;
@@ -118,6 +123,12 @@ export function parseRegistry(text: string, digest: string): FileResult<Provider
       });
     }
     seen.add(provider.id);
+    for (const [at, measurement] of (provider.attestation?.measurements ?? []).entries()) {
+      const problem = problemOf(measurement);
+      if (problem === undefined) continue;
+      const line = source.lineOf(['providers', index, 'attestation', 'measurements', at]);
+      problems.push({ line, message: `provider ${provider.id}: ${problem}` });
+    }
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { digest, providers: file.providers } };
 }

@@ -54,4 +54,5 @@ export async function askChutes(question: EvidenceQuestion): Promise<ShownEviden
 }
 
 /** A certificate comes as PEM, or as DER in base64. */
-const derOf = (text: string): string => text.replace(/-----(?:BEGIN|END) CERTIFICATE-----/g, '').replace(/\s+/g, '');
+const derOf = (text: string): string =>
+  Buffer.from(text.replace(/-----(?:BEGIN|END) CERTIFICATE-----/g, ''), 'base64').toString('base64');

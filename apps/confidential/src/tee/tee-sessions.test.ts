@@ -1,0 +1,200 @@
+import type { ProviderVerification } from '@sotto/attestation';
+import type { Upstream } from '@sotto/providers';
+import type { Route } from '@sotto/router';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { AttemptRun } from '../attempts/try-routes.ts';
+import type { CallableProvider } from '../providers/provider-set.ts';
+import type { Reached } from './enclaves.ts';
+import { TeeSessions } from './tee-sessions.ts';
+import { throughEnclave } from './through-enclave.ts';
+
+const route = { id: 'm/one@vault', modelId: 'm/one', publicProviderId: 'vault', upstreamModel: 'own' } as Route;
+const provider = {
+  entry: {
+    id: 'vault',
+    base_url: 'https://vault.example/v1',
+    timeouts: { connect_ms: 1000, first_byte_ms: 50 },
+    attestation: { family: 'venice', measurements: ['pinned'] },
+  },
+  headers: [],
+} as unknown as CallableProvider;
+
+const minuteMs = 60_000;
+let now = 0;
+let found: Partial<ProviderVerification>;
+let asked: string[];
+let unreachable: boolean;
+let told: string[];
+/** Evidence comes after this. */
+let hold: Promise<void> | undefined;
+let sessions: TeeSessions;
+
+beforeEach(() => {
+  now = Date.parse('2026-01-15T00:00:00Z');
+  asked = [];
+  told = [];
+  hold = undefined;
+  unreachable = false;
+  found = { verdict: 'policy_matched', isCurrent: true, tlsSpkiSha256: ['aa'.repeat(32)], checks: [] };
+  sessions = new TeeSessions({
+    now: () => now,
+    events: {
+      enclaveRefused: ({ verdict }) => told.push(verdict),
+      enclaveUnknown: ({ reason }) => told.push(reason),
+    },
+    documents: {
+      of: () => ({
+        documents: {
+          get: async () => {
+            await hold;
+            if (unreachable) throw new Error('SECRET');
+            const answer = { intel_quote: '00', signing_public_key: '00' };
+            return { status: 200, body: Buffer.from(JSON.stringify(answer)) };
+          },
+          close: async () => {},
+        },
+        vendors: { collateralFor: async () => undefined, endorsementFor: () => Promise.reject(new Error()) },
+      }),
+    },
+    engine: {
+      openVendors: () => {
+        throw new Error('the test has its own');
+      },
+      verifyProvider: async (document, { nonce, pins, provider: asks, model, privacyClass }) => {
+        asked.push(nonce);
+        expect({ pins, asks, model, privacyClass }).toEqual({
+          pins: { measurements: ['pinned'] },
+          asks: 'vault',
+          model: 'm/one',
+          privacyClass: 'tee',
+        });
+        expect(document).toMatchObject({ nonce, upstream_model: 'own', privacy_class: 'tee', family: 'venice' });
+        return {
+          sessionId: `session-${asked.length}`,
+          expiresAtMs: now + 10 * minuteMs,
+          ...found,
+        } as ProviderVerification;
+      },
+    },
+  });
+});
+
+const open = () => sessions.open(route, provider);
+const current = () => sessions.current(route, provider);
+
+describe('a session', () => {
+  it('is opened once for all who ask at the same time, with a nonce of its own each time', async () => {
+    expect(current()).toBeUndefined();
+    const opened = await Promise.all([open(), open(), open()]);
+    expect(new Set(opened.map((reached) => reached?.sessionId))).toEqual(new Set(['session-1']));
+    expect(current()?.sessionId).toBe('session-1');
+    await open();
+    expect(asked[0]).toMatch(/^[0-9a-f]{64}$/);
+    expect(new Set(asked).size).toBe(2);
+  });
+
+  it('ends with its evidence, not a moment later', async () => {
+    found = { ...found, expiresAtMs: now + 1000 };
+    await open();
+    now += 999;
+    expect(current()).toBeDefined();
+    now += 1;
+    expect(current()).toBeUndefined();
+  });
+
+  it('is had anew after its end, and then stands again', async () => {
+    await open();
+    now += 11 * minuteMs;
+    expect(current()).toBeUndefined();
+    await open();
+    expect(current()?.sessionId).toBe('session-2');
+  });
+
+  it('is renewed ahead of time where it is used, and keeps its connections while the keys stay the same', async () => {
+    await open();
+    const first = current();
+    now += 8 * minuteMs;
+    expect(current()).toBe(first);
+    await open();
+    expect(asked).toHaveLength(2);
+    expect(current()?.sessionId).toBe('session-2');
+    expect(current()?.upstream).toBe(first?.upstream);
+    found = { ...found, tlsSpkiSha256: ['bb'.repeat(32)] };
+    await open();
+    expect(current()?.upstream).not.toBe(first?.upstream);
+  });
+
+  it('stands where nothing new can be learnt, and ends where what is learnt is bad', async () => {
+    await open();
+    unreachable = true;
+    expect(await open()).toBeUndefined();
+    expect(current()?.sessionId).toBe('session-1');
+    unreachable = false;
+    now += 1000;
+    found = { ...found, isCurrent: false, verdict: 'untrusted' };
+    expect(await open()).toBeUndefined();
+    expect(current()).toBeUndefined();
+    expect(told).toEqual(['it could not be reached', 'untrusted']);
+  });
+
+  it.each<[string, Partial<ProviderVerification>]>([
+    ['is not current', { isCurrent: false }],
+    ['binds no TLS key', { tlsSpkiSha256: [] }],
+    ['has ended already', { expiresAtMs: 0 }],
+    ['is of no session', { sessionId: undefined }],
+  ])('is none where the evidence %s; the provider is not asked again at once', async (_, changes) => {
+    found = { ...found, ...changes };
+    expect(await open()).toBeUndefined();
+    expect(await open()).toBeUndefined();
+    expect(asked).toHaveLength(1);
+    now += 1000;
+    await open();
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('an attempt through an enclave', () => {
+  const begun: string[] = [];
+  const run = (outcomes: readonly ('ok' | 'attestation_failed' | 'server_error')[]) => {
+    begun.length = 0;
+    return throughEnclave(sessions, { route, provider }, ({ sessionId }: Reached): AttemptRun<Upstream> => {
+      begun.push(sessionId);
+      const outcome = outcomes[begun.length - 1] ?? 'ok';
+      const success = { ok: true, success: {} as Upstream } as const;
+      return { result: Promise.resolve(outcome === 'ok' ? success : { ok: false, outcome }), abort() {} };
+    }).result;
+  };
+
+  it('begins nothing without an enclave', async () => {
+    found = { ...found, isCurrent: false };
+    expect(await run(['ok'])).toEqual({ ok: false, outcome: 'attestation_failed' });
+    expect(begun).toEqual([]);
+  });
+
+  it('whose connection shows another key is verified and begun again, once', async () => {
+    await open();
+    expect(await run(['attestation_failed', 'ok'])).toMatchObject({ ok: true });
+    expect(begun).toEqual(['session-1', 'session-2']);
+    expect(await run(['attestation_failed', 'attestation_failed', 'ok'])).toMatchObject({ ok: false });
+    expect(begun).toHaveLength(2);
+  });
+
+  it('does not wait for a verification longer than for a first byte, and has it the next time', async () => {
+    let finish = (): void => {};
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    hold = slow;
+    expect(await run(['ok'])).toEqual({ ok: false, outcome: 'attestation_failed' });
+    finish();
+    await open();
+    expect(await run(['ok'])).toMatchObject({ ok: true });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('that fails otherwise, or in an enclave that was verified for it, is not begun again', async () => {
+    expect(await run(['attestation_failed', 'ok'])).toMatchObject({ ok: false });
+    expect(await run(['server_error', 'ok'])).toMatchObject({ outcome: 'server_error' });
+    expect(begun).toHaveLength(1);
+  });
+});
