@@ -41,7 +41,13 @@ export interface StandInService {
 
 const day = 86_400_000;
 
-export async function startStandIn({ tls = false }: { readonly tls?: boolean } = {}): Promise<StandInService> {
+export interface StandInOptions {
+  readonly tls?: boolean;
+  /** Whether pages of other origins may read its answers. */
+  readonly forPages?: boolean;
+}
+
+export async function startStandIn({ tls = false, forPages = false }: StandInOptions = {}): Promise<StandInService> {
   const control: Seen[] = [];
   const broker: Seen[] = [];
   const tickets: string[] = [];
@@ -53,7 +59,16 @@ export async function startStandIn({ tls = false }: { readonly tls?: boolean } =
   const newKey = (): Promise<TlsKey> => makeTlsKey('127.0.0.1', { from: Date.now() - day, until: Date.now() + day });
   let key = await newKey();
 
+  /** Whether the request was one of those by which browsers ask first. */
+  const lets = ({ method }: IncomingMessage, response: ServerResponse): boolean => {
+    if (!forPages) return false;
+    response.setHeader('access-control-allow-origin', '*');
+    response.setHeader('access-control-allow-headers', 'authorization, content-type, x-router-ticket');
+    if (method === 'OPTIONS') response.writeHead(204).end();
+    return method === 'OPTIONS';
+  };
   const controlServer = createServer(async (request, response) => {
+    if (lets(request, response)) return;
     const seen = await see(request);
     control.push(seen);
     if (onControl !== undefined) return void onControl(seen, response, request);
@@ -68,6 +83,7 @@ export async function startStandIn({ tls = false }: { readonly tls?: boolean } =
   });
   let gateway: SimulatedGateway;
   const brokerHandler = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (lets(request, response)) return;
     const seen = await see(request);
     const [, nonce] = /^\/v1\/gateway\/attestation\?nonce=(\w+)$/.exec(seen.path) ?? [];
     if (nonce === undefined) {

@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { buildBroker, readConfig } from '@sotto/confidential';
+import { buildBroker, openAttestation, readConfig } from '@sotto/confidential';
 import { createRedisState } from '@sotto/state';
 import { pino } from 'pino';
 import { testVerification } from './verification.ts';
 
-// The broker as its own main starts it, but for how it verifies providers' enclaves.
+// The broker as its own main starts it on a machine without hardware, but for how it verifies providers' enclaves.
 const { TEST_ENCLAVES, ...environment } = process.env;
 const read = readConfig(environment);
 if (!read.ok) throw new Error(read.message);
 const { config } = read;
 const state = createRedisState({ url: config.redisUrl });
+const producer = await openAttestation({ mode: 'simulated', isProduction: false, onExpiring: () => {} });
 const broker = await buildBroker({
   ...testVerification(TEST_ENCLAVES),
   state,
@@ -19,6 +20,7 @@ const broker = await buildBroker({
   secrets: config.secrets,
   media: config.media,
   trustProxy: config.trustProxy,
+  gateway: producer && { origin: config.origin, producer, tlsKeys: undefined },
 });
 await broker.start();
 await broker.app.listen({ host: config.host, port: config.port });
