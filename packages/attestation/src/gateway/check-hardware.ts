@@ -113,29 +113,19 @@ async function checkTdx(evidence: GatewayTdxEvidence, task: HardwareTask): Promi
           report,
         )
       : undefined;
-  let bound: true | undefined;
   if (report !== undefined) {
-    bound = await checks.make('gateway.report_data', () => requireReportData(report.reportData, task));
     await checks.make('gateway.measurement', () => matchTdx(report, dstack?.identity, pins));
     await checks.make('gateway.platform', () => requireProcessor(tdx.platform, pins));
-    await checks.make('gateway.provenance', () =>
-      requireProvenance(task.provenance, evidence.app_compose, dstack?.checks ?? []),
-    );
   }
-  return {
-    more: [...tdx.checks, ...(dstack?.checks ?? [])],
-    bound: bound ?? false,
-    rungs: {
-      policy_matched: claims,
-      cryptographically_checked: tdxQuoteChecks,
-      hardware_verified: [
-        ...tdxCollateralChecks,
-        'gateway.tls_key',
-        ...(pins.tdx?.platforms === undefined ? [] : (['gateway.platform'] as const)),
-        ...(pins.require_provenance === true ? (['gateway.provenance'] as const) : []),
-      ],
-    },
-  };
+  return conclude(task, {
+    reportData: report?.reportData,
+    appCompose: evidence.app_compose,
+    own: tdx.checks,
+    dstack: dstack?.checks ?? [],
+    genuine: tdxQuoteChecks,
+    current: tdxCollateralChecks,
+    pinsPlatforms: pins.tdx?.platforms !== undefined,
+  });
 }
 
 async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promise<HardwareOutcome> {
@@ -156,25 +146,53 @@ async function checkSnp(evidence: GatewaySnpEvidence, task: HardwareTask): Promi
     report && describesDstack(evidence)
       ? await verifyDstackSnp({ appCompose: evidence.app_compose, machineConfig: evidence.machine_config }, report)
       : undefined;
-  let bound: true | undefined;
   if (report !== undefined) {
-    bound = await checks.make('gateway.report_data', () => requireReportData(report.reportData, task));
     await checks.make('gateway.measurement', () => matchSnp(report, dstack?.identity, pins));
     await checks.make('gateway.platform', () => requireChip(report, pins));
-    await checks.make('gateway.provenance', () =>
-      requireProvenance(task.provenance, evidence.app_compose, dstack?.checks ?? []),
-    );
+  }
+  return conclude(task, {
+    reportData: report?.reportData,
+    appCompose: evidence.app_compose,
+    own: snp.checks,
+    dstack: dstack?.checks ?? [],
+    genuine: snpReportChecks,
+    current: snpCurrencyChecks,
+    pinsPlatforms: pins.sev_snp?.platforms !== undefined,
+  });
+}
+
+/** What hardware of either kind was found to be. */
+interface Found {
+  /** 64 bytes; undefined where nothing could be read. */
+  readonly reportData: Bytes | undefined;
+  readonly appCompose: string | undefined;
+  readonly own: readonly Check<TdxCheckName | SnpCheckName>[];
+  readonly dstack: readonly Check<DstackCheckName>[];
+  /** The checks that show genuine hardware, and those that show it to be current. */
+  readonly genuine: readonly (TdxCheckName | SnpCheckName)[];
+  readonly current: readonly (TdxCheckName | SnpCheckName)[];
+  readonly pinsPlatforms: boolean;
+}
+
+/** What remains to be checked of hardware of any kind, and what each rung asks of it. */
+async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutcome> {
+  const { checks, pins } = task;
+  const { reportData, appCompose, own, dstack, genuine, current, pinsPlatforms } = found;
+  let bound: true | undefined;
+  if (reportData !== undefined) {
+    bound = await checks.make('gateway.report_data', () => requireReportData(reportData, task));
+    await checks.make('gateway.provenance', () => requireProvenance(task.provenance, appCompose, dstack));
   }
   return {
-    more: [...snp.checks, ...(dstack?.checks ?? [])],
+    more: [...own, ...dstack],
     bound: bound ?? false,
     rungs: {
       policy_matched: claims,
-      cryptographically_checked: snpReportChecks,
+      cryptographically_checked: genuine,
       hardware_verified: [
-        ...snpCurrencyChecks,
+        ...current,
         'gateway.tls_key',
-        ...(pins.sev_snp?.platforms === undefined ? [] : (['gateway.platform'] as const)),
+        ...(pinsPlatforms ? (['gateway.platform'] as const) : []),
         ...(pins.require_provenance === true ? (['gateway.provenance'] as const) : []),
       ],
     },

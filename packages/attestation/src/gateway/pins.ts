@@ -1,16 +1,8 @@
 import * as z from 'zod';
+import { minimumTcbSchema } from '../snp/minimum-tcb.ts';
 
 const hex = (bytes: number) =>
   z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `must be ${2 * bytes} lower-case hex digits`);
-const version = z.int().min(0).max(255).optional();
-const minimumTcb = z.strictObject({
-  fmc: version,
-  bootloader: version,
-  tee: version,
-  snp: version,
-  microcode: version,
-});
-
 /** One TDX image: the firmware and boot registers, and what runs, by RTMR3 itself or by dstack's compose hash. */
 const tdxMeasurement = z
   .strictObject({
@@ -57,11 +49,7 @@ export const gatewayPinsSchema = z.strictObject({
   sev_snp: z
     .strictObject({
       measurements: z.array(snpMeasurement).min(1),
-      minimum_tcb: z.strictObject({
-        milan: minimumTcb.optional(),
-        genoa: minimumTcb.optional(),
-        turin: minimumTcb.optional(),
-      }),
+      minimum_tcb: minimumTcbSchema,
       vmpl: z.int().min(0).max(3).optional(),
       signers: z
         .array(z.enum(['vcek', 'vlek']))

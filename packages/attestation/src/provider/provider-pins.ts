@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { toHex } from '../bytes/encodings.ts';
 import type { DstackIdentity } from '../dstack/identity.ts';
 import { Refusal, Unmade } from '../refusal.ts';
+import { minimumTcbSchema } from '../snp/minimum-tcb.ts';
 import type { SnpReport } from '../snp/report.ts';
 import type { TdReport } from '../tdx/quote.ts';
 
@@ -57,23 +58,12 @@ export const measurementSchema = z
     if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
   });
 
-const version = z.int().min(0).max(255).optional();
-const minimumTcb = z.strictObject({
-  fmc: version,
-  bootloader: version,
-  tee: version,
-  snp: version,
-  microcode: version,
-});
-
 /** What is accepted of one provider: a set of machines, any of which will do, and how old their parts may be. */
 export const providerPinsSchema = z.strictObject({
   measurements: z.array(measurementSchema).max(1000).optional(),
   minimum_evaluation_number: z.int().min(1).optional(),
   accepted_advisories: z.array(z.string()).optional(),
-  minimum_tcb: z
-    .strictObject({ milan: minimumTcb.optional(), genoa: minimumTcb.optional(), turin: minimumTcb.optional() })
-    .optional(),
+  minimum_tcb: minimumTcbSchema.optional(),
 });
 export type ProviderPins = z.infer<typeof providerPinsSchema>;
 

@@ -1,0 +1,9 @@
+import * as z from 'zod';
+
+const version = z.int().min(0).max(255).optional();
+const oneProduct = z
+  .strictObject({ fmc: version, bootloader: version, tee: version, snp: version, microcode: version })
+  .optional();
+
+/** The oldest firmware that pins accept, by product; what is not named is not asked for. */
+export const minimumTcbSchema = z.strictObject({ milan: oneProduct, genoa: oneProduct, turin: oneProduct });
