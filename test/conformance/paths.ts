@@ -34,6 +34,7 @@ const brokerCalls: readonly Call[] = [
   ['POST', '/images/generations'],
   ['POST', '/audio/speech'],
   ['GET', '/gateway/attestation'],
+  ['POST', '/tee/attestation'],
 ];
 
 /** Interface 1: what is not offered. */

@@ -32,6 +32,12 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
     reply.header('cache-control', 'no-store').header('x-request-id', request.id);
     return document;
   });
+  // The same path with a key is control's alone (interface 1): nobody shall bring a key here.
+  app.get('/v1/tee/attestation', () => {
+    throw new ServiceError('not_found', {
+      message: 'With a key, evidence is given at the control origin. Here it takes `POST` with an attestation ticket.',
+    });
+  });
 }
 
 /** Takes the ticket, which costs nothing: what it held is released at once, and it stays used. */

@@ -25,6 +25,13 @@ export function registerTee(app: FastifyInstance, deps: TeeDependencies): void {
     return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(document);
   });
 
+  // The same path by ticket is the broker's alone (interface 1).
+  app.post('/v1/tee/attestation', () => {
+    throw new ServiceError('not_found', {
+      message: 'By ticket, evidence is given at the confidential origin. Here it takes `GET` with an inference key.',
+    });
+  });
+
   app.get<{ Params: { providerRequestId: string } }>(
     '/v1/tee/signature/:providerRequestId',
     { config: deps.rateLimit },
