@@ -26,6 +26,7 @@ const controlCalls: readonly Call[] = [
   ['GET', '/connect/grants'],
   ['POST', '/auth/sign-in/email'],
   ['GET', '/auth/get-session'],
+  ['GET', '/tee/attestation?model=acme/small'],
 ];
 
 const brokerCalls: readonly Call[] = [
@@ -71,14 +72,6 @@ export const paths: Concept = (suite) => {
       ]) {
         expectError(await call(what, service.baseUrl, headers), 404, 'not_found');
       }
-    });
-
-    it('interface 4.2: /tee/attestation is read at control and asked for by ticket at the broker', async () => {
-      const { service, account } = suite;
-      const key = bearer(account.inferenceKey);
-      const read = await call(['GET', '/tee/attestation?model=acme/small'], service.baseUrl, key);
-      expectError(read, 405, 'method_not_allowed');
-      expectError(await call(['POST', '/tee/attestation'], service.controlUrl, key), 405, 'method_not_allowed');
     });
 
     it.each(brokerCalls)('interface 1: %s %s is not on control, whatever is sent', async (...what) => {
