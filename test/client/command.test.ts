@@ -186,6 +186,21 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     expect(service.control).toEqual([]);
   });
 
+  it('refuses what is no text, and addresses that it does not serve', async () => {
+    const post = (path: string, body: string | Buffer) => fetch(`${baseURL}${path}`, { method: 'POST', body });
+    for (const [path, body, status] of [
+      ['/chat/completions', Buffer.from('{"model":"\xff"}', 'latin1'), 400],
+      ['/chat/completions', '{', 400],
+      ['/responses', '{}', 404],
+      ['/../v2', '{}', 404],
+    ] as const) {
+      const answer = await post(path, body);
+      expect([path, answer.status, answer.headers.get('x-should-retry')]).toEqual([path, status, 'false']);
+      expect(await answer.json()).toMatchObject({ error: { request_id: expect.stringMatching(/^local_/) } });
+    }
+    expect([...service.control, ...service.broker]).toEqual([]);
+  });
+
   it('ends at Ctrl-C, after the answers that run', async () => {
     const own = runSotto(['proxy', '--port', '0', ...atService()], { SOTTO_API_KEY: apiKey });
     const [, url = ''] = await own.outMatches(/^(http:\S+)\n/);

@@ -177,6 +177,27 @@ describe('privateFetch', () => {
     expect(service.broker).toEqual([]);
   });
 
+  it('sends nothing in clear where only encrypted requests would be served', async () => {
+    service.onControl((_, response) =>
+      json(response, 200, {
+        ticket: 't',
+        privacy_class: 'e2ee',
+        expires_at: new Date(Date.now() + 300_000).toISOString(),
+      }),
+    );
+    const { openai } = privately();
+    const pinned = await failureOf(
+      openai.chat.completions.create({ model, messages, ...({ provider: 'vault' } as object) }),
+    );
+    expect(pinned).toMatchObject({ status: 403, type: 'no_provider_route_meets_privacy' });
+    const embedding = { model, input: marker, ...({ provider: { minimum_privacy: 'e2ee' } } as object) };
+    expect(await failureOf(openai.embeddings.create(embedding))).toMatchObject({
+      status: 400,
+      type: 'e2ee_request_unsupported',
+    });
+    expect(service.broker).toEqual([]);
+  });
+
   it('lists the models from the control origin, and offers nothing else', async () => {
     const { openai, fetch } = privately();
     const ids: string[] = [];

@@ -67,9 +67,10 @@ function standIn(kind: StandInKind, options: Partial<PrivateFetchOptions> = {}) 
     { apiKey: 'key', controlOrigin, baseOrigin, allowSimulated: true, ticketsAhead: 0, ...options },
     { verifyProvider, fetch: control },
   );
-  const ask = (body: object): Promise<Response> =>
+  const ask = (body: object, headers: Record<string, string> = {}): Promise<Response> =>
     fetchOver(client.exchange, baseOrigin)(`${baseOrigin}/v1/chat/completions`, {
       method: 'POST',
+      headers,
       body: JSON.stringify(body),
     });
   return {
@@ -190,6 +191,14 @@ describe('end-to-end-encrypted chat', () => {
     at.verifiedAs(verified);
     await expect(at.ask(question)).rejects.toMatchObject({ code: 'attestation_untrusted' });
     expect(at.chats()).toEqual([]);
+  });
+
+  it('asks for a receipt with the secret of its caller, and hands on no other header', async () => {
+    const at = standIn(kind);
+    await at.ask(question, { 'x-router-receipt': 'ab'.repeat(32), authorization: 'Bearer mine', 'x-user': 'ann' });
+    const [chat] = at.chats();
+    expect(chat?.headers['x-router-receipt']).toBe('ab'.repeat(32));
+    expect(JSON.stringify(chat?.headers)).not.toMatch(/mine|ann"/);
   });
 
   it('takes no evidence for another nonce', async () => {

@@ -32,7 +32,9 @@ export interface E2eeQuestion {
   readonly body: unknown;
   /** Which providers may be asked. */
   readonly policy: ProviderPolicyObject;
-  /** The same as text: what a second try is recognised by. */
+  /** The secret that its receipt can be had with, where one is asked for. */
+  readonly receipt: string | undefined;
+  /** The body as text: what a second try is recognised by. */
   readonly asked: string;
   readonly signal: AbortSignal;
 }
@@ -53,22 +55,22 @@ export class E2eeChat {
    * Asks as `fetch` would, and answers as the service would, opened. Refusals of the service are answers as they came.
    * Throws `e2ee_request_*` before anything is asked, and what keeps the enclave from being trusted.
    */
-  async ask({ body, policy, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
+  async ask({ body, policy, receipt, asked, signal }: E2eeQuestion): Promise<ContentAnswer> {
     const chat = readTextChat(body);
     const listed = await this.#listed(signal);
     if (listed instanceof Response) return answerFrom(listed);
     const route = chooseEnclave(listed, { model: chat.model, policy, isPinned: this.#parts.isPinned });
     const key = await this.#parts.enclaves.keyFor(route, signal);
     if (key instanceof Response) return answerFrom(key);
-    const sealed = await sealChat(
-      key,
-      body,
-      route.maxOutputTokens === undefined ? {} : { maxOutputTokens: route.maxOutputTokens, now: this.#parts.now() },
-    );
+    const { maxOutputTokens } = route;
+    const sealed = await sealChat(key, body, {
+      now: this.#parts.now(),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    });
     try {
       const ticket = ticketOf(chat, route);
-      const content = (): ReadyContent => contentOf(sealed, chat, ticket);
-      const answer = await this.#parts.sender.send({ ticket, recurs: true, asked, content, signal });
+      const content = contentOf(sealed, { stream: chat.stream, ticket, receipt });
+      const answer = await this.#parts.sender.send({ ticket, recurs: true, isSealed: true, asked, content, signal });
       if (answer.status === 200) return await opened(sealed, chat, answer);
       this.#parts.enclaves.drop(route);
       return answer;
@@ -101,9 +103,10 @@ function ticketOf({ settings }: TextChat, { model, policy }: EnclaveRoute): Tick
 
 function contentOf(
   sealed: SealedRequest,
-  { stream }: TextChat,
-  { model, provider, reasoning_effort }: TicketRequest,
+  asked: { readonly stream: boolean; readonly ticket: TicketRequest; readonly receipt: string | undefined },
 ): ReadyContent {
+  const { stream, receipt } = asked;
+  const { model, provider, reasoning_effort } = asked.ticket;
   const { family } = sealed;
   const question: SealedQuestion = {
     family,
@@ -117,6 +120,7 @@ function contentOf(
     ...sealed.headers,
     'content-type': relayRules[family].contentType,
     [headerNames.e2ee]: JSON.stringify(question),
+    ...(receipt === undefined ? {} : { [headerNames.receipt]: receipt }),
   };
   return { path: '/v1/chat/completions', headers, body: sealed.body };
 }

@@ -14,6 +14,8 @@ export interface ControlOptions {
 /** A single-use right to one request. */
 export interface Ticket {
   readonly ticket: string;
+  /** The weakest class that its request could reach; undefined where the service does not say. */
+  readonly privacyClass: string | undefined;
   /** Unix milliseconds. */
   readonly expiresAt: number;
 }
@@ -21,6 +23,7 @@ export interface Ticket {
 const ticketSchema = z.object({
   // It goes into a header, and nothing may come along with it.
   ticket: z.string().regex(/^[\x21-\x7e]{1,8192}$/),
+  privacy_class: z.string().optional(),
   expires_at: z.iso.datetime(),
 });
 
@@ -61,7 +64,8 @@ export class Control {
     if (!answer.ok) return answer;
     const parsed = ticketSchema.safeParse(await answer.json().catch(() => undefined));
     if (!parsed.success) throw new ClientError(failure);
-    return { ticket: parsed.data.ticket, expiresAt: Date.parse(parsed.data.expires_at) };
+    const { ticket, privacy_class: privacyClass, expires_at: expiresAt } = parsed.data;
+    return { ticket, privacyClass, expiresAt: Date.parse(expiresAt) };
   }
 
   async #send(

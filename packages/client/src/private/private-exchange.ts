@@ -72,10 +72,13 @@ export class PrivateExchange {
     }
     const body = parsed(asked);
     const { ticket, recurs } = readQuestion(operation, body);
-    if (e2eeOnly && operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
-    if (e2eeOnly || asksForE2ee(ticket)) return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), asked, signal });
-    const content = () => ({ path, headers: passedOn(header), body: asked });
-    return sender.send({ ticket, recurs, asked, content, signal });
+    if (e2eeOnly || asksForE2ee(ticket)) {
+      if (operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
+      const receipt = header(headerNames.receipt);
+      return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), receipt, asked, signal });
+    }
+    const content = { path, headers: passedOn(header), body: asked };
+    return sender.send({ ticket, recurs, isSealed: false, asked, content, signal });
   }
 }
 

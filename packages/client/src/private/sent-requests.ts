@@ -16,7 +16,7 @@ export class SentRequests {
     this.#now = now;
   }
 
-  async remember(content: string | Uint8Array<ArrayBuffer>): Promise<void> {
+  async remember(content: string): Promise<void> {
     this.#givenUp.set(await digestOf(content), this.#now() + rememberedMs);
     for (const oldest of this.#givenUp.keys()) {
       if (this.#givenUp.size <= maxRemembered) break;
@@ -24,12 +24,10 @@ export class SentRequests {
     }
   }
 
-  async has(content: string | Uint8Array<ArrayBuffer>): Promise<boolean> {
+  async has(content: string): Promise<boolean> {
     return this.#givenUp.size > 0 && (this.#givenUp.get(await digestOf(content)) ?? 0) > this.#now();
   }
 }
 
-async function digestOf(content: string | Uint8Array<ArrayBuffer>): Promise<string> {
-  const bytes = typeof content === 'string' ? utf8(content) : content;
-  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
-}
+const digestOf = async (content: string): Promise<string> =>
+  toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(content))));

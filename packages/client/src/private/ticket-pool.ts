@@ -8,7 +8,7 @@ export interface TicketPoolOptions {
   readonly size: number;
 }
 
-export type TakenTicket = { readonly ticket: string; readonly isFresh: boolean };
+export type TakenTicket = Omit<Ticket, 'expiresAt'> & { readonly isFresh: boolean };
 
 /** The most kinds of request that tickets are kept for; the one that was asked for longest ago goes first. */
 const maxKinds = 32;
@@ -48,7 +48,7 @@ export class TicketPool {
     const found = this.#takeReady(kind);
     if (found !== undefined) {
       this.#fill(request, kind);
-      return { ticket: found.ticket, isFresh: false };
+      return { ticket: found.ticket, privacyClass: found.privacyClass, isFresh: false };
     }
     const minted = await this.fresh(request, signal);
     if (!(minted instanceof Response)) this.#fill(request, kind);
@@ -58,7 +58,8 @@ export class TicketPool {
   /** A ticket that was minted for this call. */
   async fresh(request: TicketRequest, signal?: AbortSignal): Promise<TakenTicket | Response> {
     const minted = await this.#options.mint(request, signal);
-    return minted instanceof Response ? minted : { ticket: minted.ticket, isFresh: true };
+    if (minted instanceof Response) return minted;
+    return { ticket: minted.ticket, privacyClass: minted.privacyClass, isFresh: true };
   }
 
   /** Forgets the tickets for requests of this kind: one of them was refused, so they are likely all dead. */

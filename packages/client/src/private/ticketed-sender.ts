@@ -1,4 +1,4 @@
-import { headerNames, type TicketRequest } from '@sotto/wire';
+import { headerNames, ServiceError, type TicketRequest } from '@sotto/wire';
 import { answerFrom } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
@@ -20,10 +20,11 @@ export interface TicketedRequest {
   readonly ticket: TicketRequest;
   /** Whether requests like this one are likely to come again, so that tickets for them are worth keeping. */
   readonly recurs: boolean;
+  /** Whether only the provider's enclave can read the content. */
+  readonly isSealed: boolean;
   /** The body as its caller gave it: what a second try is recognised by. */
   readonly asked: string;
-  /** Makes the content ready; called when its ticket is there and its way is verified. */
-  readonly content: () => ReadyContent | Promise<ReadyContent>;
+  readonly content: ReadyContent;
   readonly signal: AbortSignal;
 }
 
@@ -46,15 +47,16 @@ export class TicketedSender {
 
   async send(request: TicketedRequest): Promise<ContentAnswer> {
     const { tickets, session } = this.#parts;
-    const { ticket: bound, recurs, signal } = request;
+    const { ticket: bound, recurs, isSealed, signal } = request;
     // Both at once; nothing of the content moves before both are there.
     const [ticket] = await Promise.all([
       recurs ? tickets.take(bound, signal) : tickets.fresh(bound, signal),
       session.verified(signal),
     ]);
     if (ticket instanceof Response) return answerFrom(ticket);
-    const content = await request.content();
-    const answer = await this.#sendOnce(request, content, ticket);
+    if (ticket.privacyClass === 'e2ee' && !isSealed)
+      throw new ServiceError('no_provider_route_meets_privacy', { message: inClear });
+    const answer = await this.#sendOnce(request, ticket);
     if (ticket.isFresh || answer.status !== 401) return answer;
     const refused = answer.toResponse();
     if (!(await isRefusedTicket(refused.clone()))) return answerFrom(refused);
@@ -63,14 +65,11 @@ export class TicketedSender {
     tickets.drop(bound);
     await refused.body?.cancel();
     const fresh = await tickets.fresh(bound, signal);
-    return fresh instanceof Response ? answerFrom(fresh) : this.#sendOnce(request, content, fresh);
+    return fresh instanceof Response ? answerFrom(fresh) : this.#sendOnce(request, fresh);
   }
 
-  async #sendOnce(
-    { asked, signal }: TicketedRequest,
-    { path, headers, body }: ReadyContent,
-    { ticket }: TakenTicket,
-  ): Promise<ContentAnswer> {
+  async #sendOnce({ asked, content, signal }: TicketedRequest, { ticket }: TakenTicket): Promise<ContentAnswer> {
+    const { path, headers, body } = content;
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
       return await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
@@ -82,6 +81,10 @@ export class TicketedSender {
     }
   }
 }
+
+const inClear =
+  'Every provider that this request may use takes encrypted requests only, and this one is in clear: ask for ' +
+  '`minimum_privacy: "e2ee"` in `provider`. It was not sent.';
 
 async function isRefusedTicket(answer: Response): Promise<boolean> {
   const body: unknown = await answer.json().catch(() => undefined);

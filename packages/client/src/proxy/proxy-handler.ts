@@ -86,7 +86,11 @@ async function readBody(request: IncomingMessage): Promise<string> {
     if (size > maxBodyBytes) throw new ServiceError('payload_too_large');
     pieces.push(piece);
   }
-  return Buffer.concat(pieces).toString('utf8');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
+  } catch {
+    throw new ServiceError('invalid_request', { message: 'The body is not valid UTF-8.' });
+  }
 }
 
 /** Hands the answer on as it comes: one write for each piece, no faster than it is taken. */
