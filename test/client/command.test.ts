@@ -183,7 +183,8 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
         .end();
     });
     expect(status).toBe(403);
-    expect(service.control).toEqual([]);
+    // Tickets for what was asked before may still be fetched ahead.
+    expect(service.control.filter((seen) => seen.path === path)).toEqual([]);
   });
 
   it('refuses what is no text, and addresses that it does not serve', async () => {
@@ -198,7 +199,7 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
       expect([path, answer.status, answer.headers.get('x-should-retry')]).toEqual([path, status, 'false']);
       expect(await answer.json()).toMatchObject({ error: { request_id: expect.stringMatching(/^local_/) } });
     }
-    expect([...service.control, ...service.broker]).toEqual([]);
+    expect(service.broker).toEqual([]);
   });
 
   it('ends at Ctrl-C, after the answers that run', async () => {
