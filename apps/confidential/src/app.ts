@@ -1,4 +1,4 @@
-import { createServer, registerHealth, type ServerOptions } from '@sotto/http';
+import { createServer, openToPages, registerHealth, type ServerOptions } from '@sotto/http';
 import type { MediaSwitches } from '@sotto/router';
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
@@ -53,6 +53,8 @@ export function buildApp({
     translate: (error) =>
       error instanceof StateUnavailableError ? new ServiceError('service_unavailable') : undefined,
   });
+  // Credentials here are headers alone, in every flow.
+  openToPages(app, (path) => path.startsWith('/v1/'));
   registerHealth(app, isReady);
   registerChat(app, inference);
   registerEmbeddings(app, inference);

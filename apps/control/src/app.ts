@@ -1,4 +1,4 @@
-import { createServer, registerHealth, type ServerOptions } from '@sotto/http';
+import { createServer, openToPages, registerHealth, type ServerOptions } from '@sotto/http';
 import { type ProjectionPort, type ReceiptPort, StateUnavailableError } from '@sotto/state';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
@@ -39,6 +39,10 @@ export interface ControlAppOptions {
 const bodyLimit = 256 * 1024;
 const maxHeaderBytes = 16 * 1024;
 
+/** What pages of other origins may call: what is public, and what takes an inference key. Never what a session opens. */
+const pagesMayCall =
+  /^\/v1\/(?:models|models\/uptime|catalog\/models|capabilities|billing\/catalog|routing\/(?:effective|eligible-models)|inference\/[a-z-]+|tee\/.+)$/;
+
 /** The control origin: everything but content. */
 export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
   const { sessions, events } = options;
@@ -52,6 +56,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
         ? new ServiceError('service_unavailable')
         : undefined,
   });
+  openToPages(app, (path) => pagesMayCall.test(path));
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
   });
