@@ -9,7 +9,8 @@ const refusals: readonly RegExp[] = [
   /^(LD|DYLD)_/,
   /^(GCONV_PATH|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|NLSPATH|RES_OPTIONS|RESOLV_[A-Z_]+)$/,
   /^MALLOC_/,
-  /^[A-Z]+_PROXY$/i,
+  // TRUST_PROXY is a setting of ours.
+  /^(?!TRUST_PROXY$)[A-Z]+_PROXY$/i,
   /^SSL_CERT_(FILE|DIR)$/,
   /^SSLKEYLOGFILE$/,
   /^OPENSSL_/,

@@ -34,12 +34,18 @@ describe('the environment', () => {
     expect(refusedName({ PATH: '/bin', [name]: '' })).toBeUndefined();
   });
 
-  it.each(['NODE_ENV', 'NODE_VERSION', 'PATH', 'REDIS_URL', 'OPENAI_API_KEY', 'KUBERNETES_SERVICE_HOST', 'LDAP_HOST'])(
-    'may have %s',
-    (name) => {
-      expect(refusedName({ [name]: 'x' })).toBeUndefined();
-    },
-  );
+  it.each([
+    'NODE_ENV',
+    'NODE_VERSION',
+    'PATH',
+    'REDIS_URL',
+    'TRUST_PROXY',
+    'OPENAI_API_KEY',
+    'KUBERNETES_SERVICE_HOST',
+    'LDAP_HOST',
+  ])('may have %s', (name) => {
+    expect(refusedName({ [name]: 'x' })).toBeUndefined();
+  });
 
   it('is taken whole, and what is not harmless is left to nobody', () => {
     const environment: Record<string, string | undefined> = {
