@@ -117,7 +117,7 @@ export class TeeSessions implements Enclaves {
       privacy_class: 'tee',
       family,
     } as const;
-    const document = await obtainEvidence(attested, { ...documents.of(provider), nonce, now: now() });
+    const document = await obtainEvidence(attested, { ...documents.of(provider, 'sessions'), nonce, now: now() });
     return engine.verifyProvider(document, {
       nonce,
       provider: attested.provider,
