@@ -14,6 +14,7 @@ const spares = [
   'first',
   'second',
   'unpinned',
+  'crowded',
 ] as const;
 export type Spare = (typeof spares)[number];
 

@@ -316,6 +316,25 @@ await describeInBothPlanes(
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
       });
 
+      it('keeps no request waiting that needs the same provider, and is not for a crowd at once', async () => {
+        const provider = world().provider('crowded');
+        const release = provider.holdEvidence(4);
+        const tickets = await Promise.all(Array.from({ length: 33 }, () => mint({ model: 'tee/crowded' })));
+        const [last = '', ...crowd] = tickets;
+        const waiting = crowd.map((ticket) => present(ticket, { nonce: newNonce() }));
+        try {
+          await until(() => provider.asked === 4, 'all connections for callers are taken');
+          expect((await chat('tee/crowded')).status).toBe(200);
+          const refused = await present(last, { nonce: newNonce() });
+          expect([refused.status, (await errorOf(refused)).type]).toEqual([503, 'service_unavailable']);
+          expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+        } finally {
+          release();
+        }
+        expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(crowd.map(() => 200));
+        expect((await present(last, { nonce: newNonce() })).status).toBe(200);
+      });
+
       it('needs an inference key on the control origin', async () => {
         const query = new URLSearchParams({ model: 'tee/near', nonce: newNonce() });
         expect((await fetch(`${planes.service.controlUrl}/tee/attestation?${query}`)).status).toBe(401);

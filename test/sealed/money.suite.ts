@@ -60,6 +60,22 @@ export function moneySuite(stage: SealedStage): void {
       }
     });
 
+    it('follows from what the answer is, whatever was announced of a body that nobody can read (tinfoil)', async () => {
+      const { service, world } = stage;
+      const long = [{ role: 'user', content: 'x'.repeat(3000) }];
+      const prepared = await prepare(service, account, world.provider('tinfoil'), { messages: long });
+      const announced = JSON.parse(prepared.headers['x-router-e2ee'] ?? '') as object;
+      prepared.headers['x-router-e2ee'] = JSON.stringify({ ...announced, stream: true });
+      let received = 0;
+      const charge = await chargeOf(service, account, async () => {
+        const answer = await open(service, prepared).answer;
+        expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
+        received = plaintextOf(answer.body);
+      });
+      const completion = Math.ceil(Math.max(0, received - 512) / 4);
+      expect(charge).toBe(usage(Math.ceil(plaintextOf(prepared.body) / 3), completion, dearerPrice));
+    });
+
     it('interface 4.2: is the full window and the full ceiling where the body is packed (chutes)', async () => {
       const provider = stage.world.provider('chutes');
       for (const stream of [false, true]) {

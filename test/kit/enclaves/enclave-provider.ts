@@ -47,6 +47,8 @@ export class EnclaveProvider {
   isSilent = false;
   /** How many times a signature is not there yet. */
   signatureDelay = 0;
+  #held = 0;
+  #freed = Promise.withResolvers<void>();
   readonly #ground: TestGround;
   readonly #signing = generateKeyPairSync('ed25519');
   readonly #signatures = new Map<string, object>();
@@ -94,7 +96,15 @@ export class EnclaveProvider {
     for (const server of this.#servers) server.closeAllConnections();
   }
 
+  /** Lets the next questions for evidence wait until they are let go. */
+  holdEvidence(questions: number): () => void {
+    this.#held = questions;
+    this.#freed = Promise.withResolvers<void>();
+    return this.#freed.resolve;
+  }
+
   async stop(): Promise<void> {
+    this.#freed.resolve();
     this.dropConnections();
     for (const server of this.#servers) await new Promise((resolve) => server.close(resolve));
   }
@@ -122,6 +132,10 @@ export class EnclaveProvider {
     if (request.method === 'GET' && evidence !== undefined) {
       this.asked += 1;
       if (this.isSilent) return sendJson(response, 503, {});
+      if (this.#held > 0) {
+        this.#held -= 1;
+        await this.#freed.promise;
+      }
       return sendJson(response, 200, await evidence[1](this.tamper(this.#shown(url.searchParams))));
     }
     if (request.method === 'GET') return this.#sign(url, response);

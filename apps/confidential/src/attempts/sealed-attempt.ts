@@ -60,8 +60,9 @@ export class SealedAttempt extends Attempt {
   }
 
   protected override onSuccess({ contentType, isDelimited, relayed = [] }: UpstreamHeaders): void {
-    const { rule, stream } = this.#options;
+    const { rule, stream, meter } = this.#options;
     this.contentType = contentType;
+    meter.begin?.(contentType);
     this.relayedHeaders = relayed;
     // Where the end shows in nothing else, one without a length or chunks that is cut short would pass for whole.
     const hasEnd = isDelimited || rule.metering === 'fields';

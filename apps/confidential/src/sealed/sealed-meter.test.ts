@@ -68,6 +68,13 @@ describe('the meter of a whole answer of sealed fields', () => {
     expect(measured(wholeMeter(), answer.slice(0, -1)).isWhole).toBe(false);
   });
 
+  it('counts reasoning once under either of its names, where the other is empty, too', () => {
+    for (const reasoning of [{ reasoning: null }, { reasoning: '' }, { reasoning: sealed(4) }, {}]) {
+      const answer = JSON.stringify({ choices: [{ message: { ...reasoning, reasoning_content: sealed(4) } }] });
+      expect(measured(wholeMeter(), answer).producedBytes).toBe(4);
+    }
+  });
+
   it.each(['', '[]', 'null', '{}', '{"choices":[]}', '{"error":{}}'])('is not whole: %s', (answer) => {
     expect(measured(wholeMeter(), answer).isWhole).toBe(false);
   });
@@ -79,9 +86,13 @@ describe('the meter of frames', () => {
     bytes.writeUInt32BE(plaintextBytes + 16);
     return bytes;
   };
-  const framed = (stream: boolean): SealedMeter => openSealedMeter(tinfoil, tinfoil.variants[0], stream);
+  const framed = (isStream: boolean): SealedMeter => {
+    const meter = openSealedMeter(tinfoil, tinfoil.variants[0], !isStream);
+    meter.begin?.(isStream ? 'text/event-stream; charset=utf-8' : 'application/json');
+    return meter;
+  };
 
-  it('counts a stream by its bytes, however they are framed', () => {
+  it('counts a stream by its bytes, however they are framed, and whatever was announced', () => {
     for (const lengths of [[256, 256, 256, 256], [1024], [1000, 24]]) {
       const bytes = Buffer.concat([Buffer.alloc(4), ...lengths.map(frame)]);
       expect(measured(framed(true), bytes, [1, 5, 300])).toMatchObject({ isWhole: true, producedBytes: 16 });

@@ -10,6 +10,8 @@ import {
 
 /** What a relay learns of a sealed answer that passes it. It keeps nothing of it. */
 export interface SealedMeter {
+  /** The answer begins, as what its content type says: it counts for more than what was announced of a sealed body. */
+  begin?(contentType: string): void;
   /** Takes bytes as they come; false where they are no answer of this kind. Never throws. */
   push(bytes: Buffer): boolean;
   /** The body has ended; whether it was whole, as far as that shows. */
@@ -25,7 +27,7 @@ export function openSealedMeter(rule: RelayRule, { fieldOverheadBytes }: RelayVa
   if (fieldOverheadBytes !== undefined) {
     return stream ? new FieldStreamMeter(fieldOverheadBytes) : new FieldJsonMeter(fieldOverheadBytes);
   }
-  return rule.metering === 'frames' ? new FrameAnswerMeter(stream) : new OpaqueMeter();
+  return rule.metering === 'frames' ? new FrameAnswerMeter() : new OpaqueMeter();
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -111,15 +113,15 @@ class FieldJsonMeter implements SealedMeter {
 /** Frames around JSON or events: their lengths are all there is to see. */
 class FrameAnswerMeter implements SealedMeter {
   readonly #frames = new FrameMeter();
-  readonly #stream: boolean;
+  #isStream = false;
   readonly isTerminated = false;
 
-  constructor(stream: boolean) {
-    this.#stream = stream;
+  get producedBytes(): number {
+    return framedTextBytes(this.#frames.plaintextBytes, this.#isStream);
   }
 
-  get producedBytes(): number {
-    return framedTextBytes(this.#frames.plaintextBytes, this.#stream);
+  begin(contentType: string): void {
+    this.#isStream = contentType.toLowerCase().startsWith('text/event-stream');
   }
 
   push(bytes: Buffer): boolean {

@@ -9,27 +9,37 @@ export interface EvidenceSources {
   readonly vendors: ProviderVendors;
 }
 
+/** Who asks: each over connections of its own, so that no crowd of one keeps the others waiting. */
+export type Asker = 'sessions' | 'callers' | 'receipts';
+
 /** Where providers are asked about themselves, and vendors about their machines: opened when it is first needed. */
 export class ProviderDocuments {
   readonly #engine: Pick<VerificationEngine, 'ca' | 'openVendors'>;
-  readonly #open = new Map<string, EvidenceSources>();
+  readonly #documents = new Map<string, Documents>();
+  readonly #vendors = new Map<string, ProviderVendors>();
 
   constructor(engine: Pick<VerificationEngine, 'ca' | 'openVendors'>) {
     this.#engine = engine;
   }
 
-  of({ entry, headers }: CallableProvider): EvidenceSources {
-    const known = this.#open.get(entry.id);
-    if (known !== undefined) return known;
+  of({ entry, headers }: CallableProvider, asker: Asker): EvidenceSources {
     const { ca, openVendors } = this.#engine;
-    const { base_url: baseUrl, timeouts } = entry;
-    const documents = openDocuments({ baseUrl, headers, connectTimeoutMs: timeouts.connect_ms, ca });
-    const opened = { documents, vendors: openVendors() };
-    this.#open.set(entry.id, opened);
-    return opened;
+    const { id, base_url: baseUrl, timeouts } = entry;
+    return {
+      documents: madeOnce(this.#documents, `${id} ${asker}`, () =>
+        openDocuments({ baseUrl, headers, connectTimeoutMs: timeouts.connect_ms, ca }),
+      ),
+      vendors: madeOnce(this.#vendors, id, openVendors),
+    };
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#open.values()].map(({ documents }) => documents.close()));
+    await Promise.all([...this.#documents.values()].map((documents) => documents.close()));
   }
+}
+
+function madeOnce<T>(made: Map<string, T>, key: string, make: () => T): T {
+  const known = made.get(key) ?? make();
+  made.set(key, known);
+  return known;
 }

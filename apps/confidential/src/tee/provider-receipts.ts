@@ -88,7 +88,7 @@ export class ProviderReceipts {
       await sleep(waitMs);
       if (this.#isClosed) return;
       const answered = await documents
-        .of(answer.provider)
+        .of(answer.provider, 'receipts')
         .documents.get(path, { maxBytes: 16_384 })
         .catch(() => undefined);
       if (answered?.status !== 200) continue;

@@ -20,17 +20,35 @@ export interface TeeAttestationDependencies {
 
 /** Providers are not asked again at once. */
 const retryAfterS = 2;
+/** Evidence is free, and making it is work for the provider: no more callers than these wait for one at once. */
+const maxWaiting = 32;
 
 /**
  * `POST /v1/tee/attestation` (interface 4.2): evidence of the enclave that the ticket is of, for the caller's nonce. It is
  * obtained for this call and never kept: whoever verifies it believes neither us nor an older answer.
  */
 export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestationDependencies): void {
+  /** How many wait, by provider. */
+  const waiting = new Map<string, number>();
   app.post('/v1/tee/attestation', async (request, reply) => {
-    const { route, nonce } = await admitAttestation(deps.admission, request);
-    const document = await evidenceOf(deps, route, nonce);
-    reply.header('cache-control', 'no-store').header('x-request-id', request.id);
-    return document;
+    const asked = await readAttestation(deps.admission, request);
+    const { providerId } = asked.route;
+    const before = waiting.get(providerId) ?? 0;
+    if (before >= maxWaiting) {
+      throw new ServiceError('service_unavailable', {
+        message: 'Too many ask for evidence of this provider. The ticket stays valid: try again shortly.',
+        retryAfterS,
+      });
+    }
+    waiting.set(providerId, before + 1);
+    try {
+      await takeTicket(deps.admission, asked);
+      const document = await evidenceOf(deps, asked.route, asked.nonce);
+      reply.header('cache-control', 'no-store').header('x-request-id', request.id);
+      return document;
+    } finally {
+      waiting.set(providerId, (waiting.get(providerId) ?? 1) - 1);
+    }
   });
   // The same path with a key is control's alone (interface 1): nobody shall bring a key here.
   app.get('/v1/tee/attestation', () => {
@@ -40,11 +58,14 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
   });
 }
 
-/** Takes the ticket, which costs nothing: what it held is released at once, and it stays used. */
-async function admitAttestation(
-  deps: AdmissionDependencies,
-  request: FastifyRequest,
-): Promise<{ readonly route: Route; readonly nonce: string }> {
+interface AskedAttestation {
+  readonly envelope: TicketEnvelope;
+  readonly ticketHash: string;
+  readonly route: Route;
+  readonly nonce: string;
+}
+
+async function readAttestation(deps: AdmissionDependencies, request: FastifyRequest): Promise<AskedAttestation> {
   if (bearerToken(request) !== undefined) {
     throw new ServiceError('ticket_required', {
       message:
@@ -56,15 +77,18 @@ async function admitAttestation(
   const envelope = openTicket(deps.ticketSealingKey, ticket);
   if (envelope === undefined || envelope.expiresAt <= deps.now()) throw new ServiceError('invalid_ticket');
   const ticketHash = hashSecret(ticket);
-  let asked: { readonly route: Route; readonly nonce: string };
   try {
     const { nonce } = parseRequest(teeAttestationRequestSchema, readJsonBody(request.body));
-    asked = { nonce, route: routeOf(deps, envelope) };
+    return { envelope, ticketHash, nonce, route: routeOf(deps, envelope) };
   } catch (error) {
     // A used or expired ticket is 401 whatever else is wrong; a valid one is left untouched.
     if (error instanceof ServiceError && error.status < 500) await assertTicketValid(deps, envelope, ticketHash);
     throw error;
   }
+}
+
+/** Takes the ticket, which costs nothing: what it held is released at once, and it stays used. */
+async function takeTicket(deps: AdmissionDependencies, { envelope, ticketHash }: AskedAttestation): Promise<void> {
   const { shard, accountRef, generation } = envelope;
   const right = { kind: 'ticket', ticketHash } as const;
   const order = { shard, accountRef, generation, right, amountNusd: 0n, estimatedTokens: 0, free: true };
@@ -72,7 +96,6 @@ async function admitAttestation(
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId } = redeemed;
   void deps.holds.settle({ shard, holdId, chargeNusd: 0n, usedTokens: 0, entry: undefined }).catch(() => {});
-  return asked;
 }
 
 function routeOf(deps: AdmissionDependencies, { bindings, attestation, preferences }: TicketEnvelope): Route {
@@ -107,7 +130,7 @@ async function evidenceOf(
     privacy_class: privacyClass,
     family,
   };
-  const asked = { ...documents.of(provider), nonce, now: admission.now() };
+  const asked = { ...documents.of(provider, 'callers'), nonce, now: admission.now() };
   return obtainEvidence(attested, asked).catch((error: unknown) => {
     if (!(error instanceof NoEvidence)) throw error;
     events.enclaveUnknown({ route: route.id, reason: error.message });

@@ -1,9 +1,14 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { ProviderVerification } from '@sotto/attestation';
 import type { Upstream } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptRun } from '../attempts/try-routes.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
+import { makeTlsKey } from '../tls/tls-key.ts';
 import type { Reached } from './enclaves.ts';
 import { TeeSessions } from './tee-sessions.ts';
 import { throughEnclave } from './through-enclave.ts';
@@ -27,6 +32,7 @@ let unreachable: boolean;
 let told: string[];
 /** Evidence comes after this. */
 let hold: Promise<void> | undefined;
+let ca: string | undefined;
 let sessions: TeeSessions;
 
 beforeEach(() => {
@@ -34,6 +40,7 @@ beforeEach(() => {
   asked = [];
   told = [];
   hold = undefined;
+  ca = undefined;
   unreachable = false;
   found = { verdict: 'policy_matched', isCurrent: true, tlsSpkiSha256: ['aa'.repeat(32)], checks: [] };
   sessions = new TeeSessions({
@@ -57,6 +64,9 @@ beforeEach(() => {
       }),
     },
     engine: {
+      get ca() {
+        return ca;
+      },
       openVendors: () => {
         throw new Error('the test has its own');
       },
@@ -150,6 +160,74 @@ describe('a session', () => {
     now += 1000;
     await open();
     expect(asked).toHaveLength(2);
+  });
+});
+
+describe('a connection that is being opened when its session ends', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      'because the enclave was found bad',
+      () => {
+        found = { ...found, isCurrent: false };
+        return open();
+      },
+    ],
+    [
+      'because it has another key now',
+      () => {
+        found = { ...found, tlsSpkiSha256: ['bb'.repeat(32)] };
+        return open();
+      },
+    ],
+    [
+      'with its evidence',
+      async () => {
+        now += 11 * minuteMs;
+      },
+    ],
+  ])('carries nothing: %s', async (_, endSession) => {
+    const own = await makeTlsKey('localhost', { from: Date.now() - minuteMs, until: Date.now() + minuteMs });
+    const context = createSecureContext({ key: own.keyPem, cert: own.certificatePem });
+    const { promise: greeted, resolve: greet } = Promise.withResolvers<void>();
+    let answerGreeting = (): void => {};
+    let requests = 0;
+    const server = createServer({
+      SNICallback(_name, callback) {
+        answerGreeting = () => callback(null, context);
+        greet();
+      },
+    });
+    server.on('request', (_request, response) => {
+      requests += 1;
+      response.end('{}');
+    });
+    server.listen(0, 'localhost');
+    await once(server, 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const entry = { ...provider.entry, base_url: `https://localhost:${port}/v1` };
+      ca = own.certificatePem;
+      found = { ...found, tlsSpkiSha256: [own.spkiSha256] };
+      const reached = await sessions.open(route, { ...provider, entry });
+      const ended = new Promise<string>((resolve) => {
+        const request = { path: '/chat/completions', body: '{}', accept: 'application/json' };
+        reached?.upstream.call(request, {
+          onResponse: () => {},
+          onBytes: () => {},
+          onEnd: () => resolve('answered'),
+          onFailure: resolve,
+        });
+      });
+      await greeted;
+      await endSession();
+      answerGreeting();
+      expect(await ended).toBe('attestation_failed');
+      expect(requests).toBe(0);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+      await sessions.close();
+    }
   });
 });
 

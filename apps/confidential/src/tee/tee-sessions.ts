@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ProviderVerification } from '@sotto/attestation';
-import { attestedPool, openUpstream, type Upstream } from '@sotto/providers';
+import { attestedPool, openUpstream } from '@sotto/providers';
 import type { Route } from '@sotto/router';
 import type { BrokerEvents } from '../events.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
@@ -18,11 +18,16 @@ export interface TeeSessionsDependencies {
 }
 
 interface Session extends Reached {
-  readonly expiresAt: number;
   /** From here on it is renewed in the background, where it is used. */
   readonly renewAt: number;
+  readonly trust: Trust;
+}
+
+/** What connections are opened by, until they have shown their key: a session that ends takes those under way with it. */
+interface Trust {
   /** The TLS keys that were attested. */
-  readonly keys: string;
+  readonly keys: ReadonlySet<string>;
+  until: number;
 }
 
 interface Place {
@@ -50,7 +55,7 @@ export class TeeSessions implements Enclaves {
   current(route: Route, provider: CallableProvider): Reached | undefined {
     const session = this.#places.get(keyOf(route))?.session;
     const now = this.#deps.now();
-    if (session === undefined || session.expiresAt <= now) return undefined;
+    if (session === undefined || session.trust.until <= now) return undefined;
     if (session.renewAt <= now) void this.open(route, provider);
     return session;
   }
@@ -87,15 +92,15 @@ export class TeeSessions implements Enclaves {
     const { isCurrent, sessionId, expiresAtMs, tlsSpkiSha256 } = found;
     if (!isCurrent || sessionId === undefined || tlsSpkiSha256.length === 0 || expiresAtMs <= now()) {
       place.nextTryAt = now() + retryMs;
-      place.session?.upstream.retire();
+      if (place.session !== undefined) end(place.session);
       place.session = undefined;
       events.enclaveRefused({ route: route.id, verdict: found.verdict, checks: unpassed(found) });
       return undefined;
     }
-    const keys = [...tlsSpkiSha256].sort().join();
-    const upstream = this.#upstreamFor(provider, place.session, keys, tlsSpkiSha256);
+    const reached = this.#reach(provider, place.session, new Set(tlsSpkiSha256));
+    reached.trust.until = expiresAtMs;
     const renewAt = now() + (expiresAtMs - now()) * renewAfter;
-    place.session = { upstream, sessionId, expiresAt: expiresAtMs, renewAt, keys };
+    place.session = { ...reached, sessionId, renewAt };
     return place.session;
   }
 
@@ -112,7 +117,7 @@ export class TeeSessions implements Enclaves {
       privacy_class: 'tee',
       family,
     } as const;
-    const document = await obtainEvidence(attested, { ...documents.of(provider), nonce, now: now() });
+    const document = await obtainEvidence(attested, { ...documents.of(provider, 'sessions'), nonce, now: now() });
     return engine.verifyProvider(document, {
       nonce,
       provider: attested.provider,
@@ -127,28 +132,37 @@ export class TeeSessions implements Enclaves {
   }
 
   /** Connections go on where the same keys are attested anew; else they end with what runs on them. */
-  #upstreamFor(
+  #reach(
     { entry, headers }: CallableProvider,
     session: Session | undefined,
-    keys: string,
-    attested: readonly string[],
-  ): Upstream {
-    if (session?.keys === keys) return session.upstream;
-    session?.upstream.retire();
-    const known = new Set(attested);
-    const makePool = attestedPool({ isAttested: (spki) => known.has(spki), ca: this.#deps.engine.ca });
+    keys: ReadonlySet<string>,
+  ): Pick<Session, 'upstream' | 'trust'> {
+    if (session !== undefined && areSame(session.trust.keys, keys)) return session;
+    if (session !== undefined) end(session);
+    const { engine, now } = this.#deps;
+    const trust: Trust = { keys, until: 0 };
+    const isAttested = (spki: string): boolean => now() < trust.until && keys.has(spki);
+    const makePool = attestedPool({ isAttested, ca: engine.ca });
     const connectTimeoutMs = entry.timeouts.connect_ms;
-    return openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs }, makePool);
+    return { trust, upstream: openUpstream({ baseUrl: entry.base_url, headers, connectTimeoutMs }, makePool) };
   }
 
   #forgetEnded(): void {
     const now = this.#deps.now();
     for (const [key, { session, opening }] of this.#places) {
-      if (opening !== undefined || session === undefined || session.expiresAt > now) continue;
-      session.upstream.retire();
+      if (opening !== undefined || session === undefined || session.trust.until > now) continue;
+      end(session);
       this.#places.delete(key);
     }
   }
+}
+
+const areSame = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
+  one.size === other.size && [...one].every((key) => other.has(key));
+
+function end({ upstream, trust }: Session): void {
+  trust.until = 0;
+  upstream.retire();
 }
 
 const keyOf = ({ id, upstreamModel }: Route): string => `${id}|${upstreamModel}`;

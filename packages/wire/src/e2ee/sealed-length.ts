@@ -5,8 +5,6 @@ export function sealedContentBytes(chat: SealedChat, fieldOverheadBytes: number)
   return chat.messages.reduce((sum, { content }) => sum + content.length / 2 - fieldOverheadBytes, 0);
 }
 
-const spoken = ['content', 'reasoning', 'reasoning_content', 'refusal'];
-
 /**
  * UTF-8 bytes of the text in a completion or in one chunk that was sealed field by field: what such an answer is metered
  * by. Reads loosely: a value of another form is the client's to refuse, and counts nothing here.
@@ -18,13 +16,12 @@ export function sealedAnswerBytes(answer: unknown, fieldOverheadBytes: number): 
   for (const choice of choices as readonly unknown[]) {
     const { delta, message } = asFields(choice);
     const said = asFields(delta ?? message);
-    // The same reasoning may come under two names.
-    const reasoning = said.reasoning === undefined ? 'reasoning_content' : 'reasoning';
-    for (const name of spoken) {
-      if (name.startsWith('reasoning') && name !== reasoning) continue;
+    const lengthOf = (name: string): number => {
       const value = said[name];
-      if (typeof value === 'string') bytes += Math.max(0, Math.floor(value.length / 2) - fieldOverheadBytes);
-    }
+      return typeof value === 'string' ? Math.max(0, Math.floor(value.length / 2) - fieldOverheadBytes) : 0;
+    };
+    // The same reasoning may come under two names.
+    bytes += lengthOf('content') + lengthOf('refusal') + Math.max(lengthOf('reasoning'), lengthOf('reasoning_content'));
   }
   return bytes;
 }
