@@ -72,8 +72,10 @@ export class PrivateExchange {
     }
     const body = parsed(asked);
     const { ticket, recurs } = readQuestion(operation, body);
-    if (e2eeOnly && operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
-    if (e2eeOnly || asksForE2ee(ticket)) return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), asked, signal });
+    if (e2eeOnly || asksForE2ee(ticket)) {
+      if (operation !== 'chat') throw new ClientError('e2ee_request_unsupported');
+      return e2ee.ask({ body, policy: e2eePolicy(ticket.provider), asked, signal });
+    }
     const content = () => ({ path, headers: passedOn(header), body: asked });
     return sender.send({ ticket, recurs, asked, content, signal });
   }

@@ -60,8 +60,8 @@ function asFields(body: unknown): Body {
 }
 
 /** Whether only the provider's enclave may read the request. */
-export const asksForE2ee = ({ operation, provider }: TicketRequest): boolean =>
-  operation === 'chat' && typeof provider === 'object' && provider?.minimum_privacy === 'e2ee';
+export const asksForE2ee = ({ provider }: TicketRequest): boolean =>
+  typeof provider === 'object' && provider?.minimum_privacy === 'e2ee';
 
 /** The same policy with end-to-end encryption asked for. */
 export function e2eePolicy(provider: TicketRequest['provider']): ProviderPolicyObject {

@@ -73,13 +73,26 @@ export class TicketedSender {
   ): Promise<ContentAnswer> {
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
-      return await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+      const answer = await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+      // Some SDKs count a body that breaks off, or comes too slowly, as a failed try.
+      return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
     } catch (error) {
       if (error instanceof ClientError) throw error;
       await this.#parts.sent.remember(asked);
       if (signal.aborted) throw signal.reason;
       return answerFrom(answerOfFailure(new ClientError('answer_lost', undefined, { cause: error })));
     }
+  }
+}
+
+/** The same pieces; `orElse` is called where they are not read to their end. */
+async function* wholeOr(pieces: AsyncIterable<Uint8Array>, orElse: () => Promise<void>): AsyncIterable<Uint8Array> {
+  let isWhole = false;
+  try {
+    yield* pieces;
+    isWhole = true;
+  } finally {
+    if (!isWhole) await orElse();
   }
 }
 
