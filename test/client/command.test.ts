@@ -3,7 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
@@ -147,6 +150,52 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     await closed;
   });
 
+  it('hands on what a control origin compressed', async () => {
+    const list = { object: 'list', data: [{ id: model, object: 'model' }] };
+    service.onControl((_, response) => {
+      const body = gzipSync(JSON.stringify(list));
+      const type = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+      response.writeHead(200, { ...type, 'content-length': body.length }).end(body);
+    });
+    expect(await (await fetch(`${baseURL}/models`)).json()).toEqual(list);
+  });
+
+  it('waits for a tool that reads slowly, without piling anything up', async () => {
+    const piece = Buffer.alloc(1024 * 1024, 'x');
+    service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      Readable.from(Array(24).fill(piece)).pipe(response);
+    });
+    const said = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model, messages }),
+    });
+    let size = 0;
+    for await (const part of said.body ?? []) {
+      size += part.length;
+      await setTimeout(1);
+    }
+    expect(size).toBe(24 * piece.length);
+    expect(proxy.err()).not.toContain('Warning');
+  });
+
+  it('does not buy a second answer for an SDK that counts a body that broke off as a failed try', async () => {
+    service.onBroker((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+      response.write('{"id":', () => response.destroy());
+    });
+    const ask = (tries: number) =>
+      fetch(`${baseURL}/chat/completions`, {
+        method: 'POST',
+        headers: { 'x-stainless-retry-count': String(tries) },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'cut short' }] }),
+      });
+    await expect(ask(0).then((answer) => answer.text())).rejects.toThrow();
+    const again = await ask(1);
+    expect([again.status, await again.json()]).toMatchObject([409, { error: { type: 'retry_refused' } }]);
+    expect(service.broker).toHaveLength(1);
+  });
+
   it('hands on refusals of both origins, and failures of its own in the same envelope', async () => {
     const openai = new OpenAI({ baseURL, apiKey: 'x' });
     service.onControl((_, response) => json(response, 404, refusal('model_not_found')));
@@ -157,7 +206,7 @@ print(''.join(chunk.choices[0].delta.content or '' for chunk in stream))
     service.onControl(undefined);
     service.onBroker((_, response) => response.destroy());
     await expect(openai.chat.completions.create({ model: 'acme/gone', messages })).rejects.toMatchObject({
-      status: 502,
+      status: 424,
       type: 'answer_lost',
     });
     expect(service.broker).toHaveLength(1);
@@ -313,6 +362,26 @@ describe('sotto verify', () => {
     expect(await help.ended).toBe(0);
     expect(help.out()).toMatch(name === '--help' ? /sotto verify-bill FILE/ : new RegExp(`^sotto ${name}[ :]`));
   });
+});
+
+it.each(['proxy', 'chat'])('sotto %s gives no key to the origin that gets the content', async (name) => {
+  const twice = ['--base-url', service.baseUrl, '--control-url', service.baseUrl, '--allow-simulated'];
+  const own = runSotto([name, ...twice, ...(name === 'chat' ? ['--model', model] : [])], { SOTTO_API_KEY: apiKey });
+  own.child.stdin?.end();
+  expect(await own.ended).toBe(2);
+  expect(own.err()).toMatch(/cannot be the confidential origin/);
+  expect(service.broker).toEqual([]);
+});
+
+it('sotto verify-bill says that there is no list of prices', async () => {
+  const file = join(folder, 'bill.json');
+  await writeFile(file, JSON.stringify({ data: [] }));
+  service.onControl((_, response) => json(response, 503, refusal('service_unavailable')));
+  for (const url of ['http://127.0.0.1:1', service.controlUrl]) {
+    const own = runSotto(['verify-bill', file, '--control-url', url]);
+    expect(await own.ended).toBe(3);
+    expect(own.err()).toMatch(/^No list of prices can be had from http:/);
+  }
 });
 
 describe('sotto chat', () => {

@@ -1,4 +1,6 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { ClientError, createPrivateFetch, type PrivateFetchOptions } from '@sotto/client';
+import { generateText } from 'ai';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../kit/service.ts';
@@ -226,6 +228,21 @@ describe('privateFetch', () => {
     expect(service.broker).toHaveLength(1);
   });
 
+  it.each(['embeddings', 'images/generations', 'audio/speech'])(
+    'sends no %s that only an enclave may read',
+    async (path) => {
+      const { fetch } = privately();
+      const text = { input: marker, prompt: marker };
+      const body = JSON.stringify({ model, ...text, provider: { minimum_privacy: 'e2ee' } });
+      const answer = await fetch(`${service.baseUrl}/${path}`, { method: 'POST', body });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        { error: { type: 'e2ee_request_unsupported' } },
+      ]);
+      expect([...service.control, ...service.broker]).toEqual([]);
+    },
+  );
+
   it('refuses a ticket that would bring a header along', async () => {
     service.onControl((_, response) =>
       json(response, 200, {
@@ -251,8 +268,15 @@ describe('content that has left', () => {
   it('is not sent again by the SDK when the connection breaks', async () => {
     service.onBroker((_, response) => response.destroy());
     const error = await failureOf(privately().openai.chat.completions.create({ model, messages }));
-    expect(error).toMatchObject({ status: 502, type: 'answer_lost' });
+    expect(error).toMatchObject({ status: 424, type: 'answer_lost' });
     expect(error.headers?.get('x-should-retry')).toBe('false');
+    expect(service.broker).toHaveLength(1);
+  });
+
+  it('is not sent again by an SDK that knows no `x-should-retry`, either', async () => {
+    service.onBroker((_, response) => response.destroy());
+    const provider = createOpenAICompatible({ name: 'sotto', baseURL: service.baseUrl, fetch: privately().fetch });
+    await expect(generateText({ model: provider(model), prompt: marker })).rejects.toThrow();
     expect(service.broker).toHaveLength(1);
   });
 
@@ -373,6 +397,8 @@ it('speaks plain http with this machine only', async () => {
     { baseOrigin: 'http://example.com/v1' },
     { controlOrigin: 'http://example.com' },
     { baseOrigin: 'https://a/b' },
+    // One place would get the key and the content.
+    { controlOrigin: service.baseOrigin },
   ]) {
     expect(() => privately(options)).toThrow(expect.objectContaining({ code: 'origin_invalid' }));
   }

@@ -3,12 +3,17 @@ import type { ContentAnswer } from './gateway/platform.ts';
 /** A `Response` as an answer that is handed on. */
 export const answerFrom = (response: Response): ContentAnswer => ({
   status: response.status,
-  headers: [...response.headers],
+  headers: [...response.headers].filter(
+    ([name]) => !(ofEncoding.has(name) && response.headers.has('content-encoding')),
+  ),
   get body() {
     return piecesOf(response);
   },
   toResponse: () => response,
 });
+
+/** `fetch` decodes a body, and leaves the headers that speak of it as it was. */
+const ofEncoding = new Set(['content-encoding', 'content-length']);
 
 async function* piecesOf({ body }: Response): AsyncIterable<Uint8Array> {
   const reader = body?.getReader();

@@ -2,6 +2,11 @@ import { errorEnvelope, errorHeaders, type ServiceError } from '@sotto/wire';
 import { secureRandom, toHex } from './e2ee/bytes.ts';
 import type { ClientError, ClientErrorCode } from './errors.ts';
 
+/**
+ * What was sent, and may have been charged: a status that no client tries again by itself. Many do so at any 5xx, and know
+ * nothing of `x-should-retry`.
+ */
+const sent = { status: 424, retry: false } as const;
 /** Statuses for failures of our own where HTTP is spoken. Those that trying again can cure are told so. */
 const statuses: Partial<Record<ClientErrorCode, { readonly status: number; readonly retry: boolean }>> = {
   attestation_unavailable: { status: 503, retry: true },
@@ -9,7 +14,15 @@ const statuses: Partial<Record<ClientErrorCode, { readonly status: number; reado
   control_unreachable: { status: 503, retry: true },
   inference_ticket_failed: { status: 502, retry: true },
   attestation_ticket_failed: { status: 502, retry: true },
+  answer_lost: sent,
   retry_refused: { status: 409, retry: false },
+  e2ee_reply_not_encrypted: sent,
+  e2ee_reply_malformed: sent,
+  e2ee_reply_too_large: sent,
+  e2ee_reply_out_of_order: sent,
+  e2ee_reply_truncated: sent,
+  e2ee_decryption_failed: sent,
+  e2ee_provider_failed: sent,
   e2ee_request_invalid: { status: 400, retry: false },
   e2ee_request_unsupported: { status: 400, retry: false },
 };

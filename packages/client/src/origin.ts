@@ -19,5 +19,12 @@ export function readOrigin(name: string, address: string): ServiceOrigin {
   return { origin: url.origin, isLoopback };
 }
 
+/** The key goes to one of them and the content to the other: one place for both would join what the service keeps apart. */
+export function requireApart(control: ServiceOrigin, confidential: ServiceOrigin): void {
+  if (control.origin !== confidential.origin) return;
+  const detail = 'The control origin, where the key goes, cannot be the confidential origin, too.';
+  throw new ClientError('origin_invalid', 'controlOrigin', { detail });
+}
+
 const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -21,7 +21,7 @@ export async function openService(terminal: Terminal, values: Values): Promise<P
   const controlOrigin = required('--control-url', values['control-url']);
   const { origin } = asUsage(() => readOrigin('--base-url', baseOrigin));
   asUsage(() => readOrigin('--control-url', controlOrigin));
-  const client = makePrivateClient(nodePlatform({ selfSigned: values['self-signed'] ?? false }), {
+  const options: Parameters<typeof makePrivateClient>[1] = {
     apiKey: readKey(terminal, values['key-file']),
     controlOrigin,
     baseOrigin,
@@ -32,7 +32,9 @@ export async function openService(terminal: Terminal, values: Values): Promise<P
     onVerified: (verification) => terminal.note(verifiedLine(verification)),
     onEnclaveVerified: ({ provider, model, verdict }) =>
       terminal.note(`verified the enclave of ${printable(provider)} for ${printable(model)}: ${verdict}\n`),
-  });
+  };
+  const platform = nodePlatform({ selfSigned: values['self-signed'] ?? false });
+  const client = asUsage(() => makePrivateClient(platform, options));
   try {
     await client.session.verified();
     return client;

@@ -16,7 +16,8 @@ list that you kept: a charge from before a change of prices needs the list from 
   --prices FILE        take them from a file with that answer
   --json               the findings as JSON
 
-Exit codes: 0 everything adds up, or costs less; 1 something does not; 2 the call is wrong; 3 there is no price for something.
+Exit codes: 0 everything adds up, or costs less; 1 something does not; 2 the call is wrong; 3 there is no price for something, or no
+list to be had.
 `;
 
 /** `sotto verify-bill FILE|-`. */
@@ -30,28 +31,34 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   const bill = readBill(file === '-' ? await readAll(terminal) : readText('FILE', file));
   if (typeof bill === 'string') throw new UsageError(`${file}: ${bill}.`);
   const prices = await pricesFrom(values.prices, values['control-url']);
+  if (typeof prices === 'string') {
+    terminal.note(`${prices}\n`);
+    return 3;
+  }
   const findings = bill.map((charge) => verifyCharge(charge, prices));
   terminal.out(values.json ? `${JSON.stringify(findings.map(asJson), undefined, 2)}\n` : asText(findings));
   if (findings.some(({ result }) => result === 'above')) return 1;
   return findings.some(({ result }) => result === 'unknown') ? 3 : 0;
 }
 
-async function pricesFrom(file: string | undefined, controlUrl: string | undefined): Promise<readonly ListedPrice[]> {
+/** The prices; or a sentence that says why the service gives none. */
+async function pricesFrom(
+  file: string | undefined,
+  controlUrl: string | undefined,
+): Promise<readonly ListedPrice[] | string> {
   if ((file === undefined) === (controlUrl === undefined))
     throw new UsageError('Give one of --control-url and --prices.');
-  const prices = readPrices(file === undefined ? await fetchList(controlUrl ?? '') : parse(readText('--prices', file)));
+  if (file === undefined) return fetchPrices(controlUrl ?? '');
+  const prices = readPrices(parse(readText('--prices', file)));
   if (prices === undefined) throw new UsageError('The prices are no answer of GET /v1/catalog/models.');
   return prices;
 }
 
-async function fetchList(controlUrl: string): Promise<unknown> {
+async function fetchPrices(controlUrl: string): Promise<readonly ListedPrice[] | string> {
   const { origin } = asUsage(() => readOrigin('--control-url', controlUrl));
-  try {
-    const answer = await fetch(`${origin}/v1/catalog/models`, { redirect: 'error' });
-    return await answer.json();
-  } catch {
-    throw new UsageError(`No list of prices can be had from ${origin}.`);
-  }
+  const answer = await fetch(`${origin}/v1/catalog/models`, { redirect: 'error' }).catch(() => undefined);
+  const list: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
+  return readPrices(list) ?? `No list of prices can be had from ${origin}.`;
 }
 
 function parse(text: string): unknown {

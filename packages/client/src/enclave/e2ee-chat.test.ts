@@ -220,6 +220,24 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
+  it('says so where the evidence of the enclave is lost on the way', async () => {
+    const at = standIn(kind);
+    at.relays(() => {
+      throw new TypeError('terminated');
+    });
+    await expect(at.ask(question)).rejects.toMatchObject({ code: 'attestation_unavailable' });
+    expect(at.chats()).toEqual([]);
+  });
+
+  it('verifies anew after a reply that it could not open', async () => {
+    const at = standIn(kind);
+    at.relays((each) => (each.headers.has('x-router-privacy-class') ? json({}) : each));
+    expect((await at.ask(question)).status).toBe(424);
+    at.relays((each) => each);
+    expect((await at.ask(question)).status).toBe(200);
+    expect(at.attestations()).toHaveLength(2);
+  });
+
   it('answers an error, not a word, where the reply was not encrypted', async () => {
     const at = standIn(kind);
     const clear = {

@@ -70,9 +70,9 @@ export class E2eeChat {
     try {
       const ticket = ticketOf(chat, route);
       const content = contentOf(sealed, { stream: chat.stream, ticket, receipt });
-      const answer = await this.#parts.sender.send({ ticket, recurs: true, isSealed: true, asked, content, signal });
-      if (answer.status === 200) return await opened(sealed, chat, answer);
-      this.#parts.enclaves.drop(route);
+      const came = await this.#parts.sender.send({ ticket, recurs: true, isSealed: true, asked, content, signal });
+      const answer = came.status === 200 ? await opened(sealed, chat, came) : came;
+      if (answer.status !== 200) this.#parts.enclaves.drop(route);
       return answer;
     } finally {
       sealed.discard();

@@ -2,7 +2,7 @@ import type { ProviderChallenge, ProviderVerification } from '@sotto/attestation
 import { headerNames } from '@sotto/wire';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
-import type { ContentChannel } from '../gateway/platform.ts';
+import type { ContentChannel, ContentRequest } from '../gateway/platform.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
 import type { Control } from '../private/control.ts';
 
@@ -45,12 +45,17 @@ export async function verifyEnclave(
   const ticket = await control.mintAttestation({ model, provider }, signal);
   if (ticket instanceof Response) return ticket;
   const nonce = toHex(secureRandom(32));
-  const answer = await channel.send({
+  const request: ContentRequest = {
     path: '/v1/tee/attestation',
     method: 'POST',
     headers: { 'content-type': 'application/json', [headerNames.ticket]: ticket.ticket },
     body: JSON.stringify({ nonce }),
     signal,
+  };
+  const answer = await channel.send(request).catch((error: unknown) => {
+    if (error instanceof ClientError || signal?.aborted) throw error;
+    // Whatever became of it, nothing of the content was in it.
+    throw new ClientError('attestation_unavailable', undefined, { detail: 'The connection failed.', cause: error });
   });
   const response = answer.toResponse();
   if (response.status !== 200) return response;

@@ -6,7 +6,7 @@ import type { AcceptableVerdict, AcceptanceTerms } from '../gateway/acceptance.t
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
 import type { OriginVerification, VerifyGateway } from '../gateway/verify-origin.ts';
-import { readOrigin } from '../origin.ts';
+import { readOrigin, requireApart } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { Control } from './control.ts';
 import { PrivateExchange } from './private-exchange.ts';
@@ -71,10 +71,13 @@ export function makePrivateClient(
 ): PrivateClient {
   const { apiKey, pins = shippedPins, ticketsAhead = 2, maxAgeMs = 10 * 60_000, now = Date.now } = options;
   const strongest = platform.seesTlsKeys ? 'hardware_verified' : 'cryptographically_checked';
-  const { origin } = readOrigin('baseOrigin', options.baseOrigin);
+  const confidential = readOrigin('baseOrigin', options.baseOrigin);
+  const controlOrigin = readOrigin('controlOrigin', options.controlOrigin);
+  requireApart(controlOrigin, confidential);
+  const { origin } = confidential;
   const control = new Control({
     apiKey,
-    origin: readOrigin('controlOrigin', options.controlOrigin).origin,
+    origin: controlOrigin.origin,
     fetch: replaced.fetch ?? fetch,
   });
   const session = new GatewaySession({

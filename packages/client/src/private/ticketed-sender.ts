@@ -72,7 +72,9 @@ export class TicketedSender {
     const { path, headers, body } = content;
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
-      return await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+      const answer = await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+      // Some SDKs count a body that breaks off, or comes too slowly, as a failed try.
+      return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
     } catch (error) {
       if (error instanceof ClientError) throw error;
       await this.#parts.sent.remember(asked);
@@ -85,6 +87,17 @@ export class TicketedSender {
 const inClear =
   'Every provider that this request may use takes encrypted requests only, and this one is in clear: ask for ' +
   '`minimum_privacy: "e2ee"` in `provider`. It was not sent.';
+
+/** The same pieces; `orElse` is called where they are not read to their end. */
+async function* wholeOr(pieces: AsyncIterable<Uint8Array>, orElse: () => Promise<void>): AsyncIterable<Uint8Array> {
+  let isWhole = false;
+  try {
+    yield* pieces;
+    isWhole = true;
+  } finally {
+    if (!isWhole) await orElse();
+  }
+}
 
 async function isRefusedTicket(answer: Response): Promise<boolean> {
   const body: unknown = await answer.json().catch(() => undefined);

@@ -8,7 +8,7 @@ import type { PrivateExchange } from '../private/private-exchange.ts';
 
 export interface ProxyOptions {
   readonly exchange: PrivateExchange;
-  /** Told of a failure that is none of ours, by its name alone: its message may quote content. */
+  /** Told of an answer that had to be broken off, by the failure's code or name alone: a message may quote content. */
   readonly onUnexpected: (name: string) => void;
 }
 
@@ -24,10 +24,15 @@ const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgr
 export function proxyHandler(options: ProxyOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     serve(options, request, response).catch((error: unknown) => {
-      if (!response.destroyed) options.onUnexpected(error instanceof Error ? error.name : 'unknown');
+      if (!response.destroyed) options.onUnexpected(nameOf(error));
       response.destroy();
     });
   };
+}
+
+function nameOf(error: unknown): string {
+  if (error instanceof ClientError) return error.code;
+  return error instanceof Error ? error.name : 'unknown';
 }
 
 async function serve(options: ProxyOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -100,10 +105,17 @@ async function passBack({ status, headers, body }: ContentAnswer, response: Serv
   for await (const piece of body) {
     if (response.destroyed) return;
     if (response.write(piece)) continue;
-    await new Promise<void>((resolve) => {
-      response.once('drain', resolve);
-      response.once('close', resolve);
-    });
+    await drained(response);
   }
   response.end();
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      response.off('drain', go).off('close', go);
+      resolve();
+    };
+    response.on('drain', go).on('close', go);
+  });
 }

@@ -5,7 +5,7 @@ import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-encla
 import { ClientError } from '../errors.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { type OriginVerification, verifyOrigin } from '../gateway/verify-origin.ts';
-import { readOrigin } from '../origin.ts';
+import { readOrigin, requireApart } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { Control } from '../private/control.ts';
 
@@ -51,8 +51,11 @@ export async function verifyWith(
   origin: string,
   { pins = shippedPins, now = Date.now, signal, enclave }: VerifyOptions,
 ): Promise<VerificationReport> {
-  const { origin: checked } = readOrigin('origin', origin);
-  const asked = enclave && { ...enclave, controlOrigin: readOrigin('controlOrigin', enclave.controlOrigin).origin };
+  const confidential = readOrigin('origin', origin);
+  const { origin: checked } = confidential;
+  const control = enclave && readOrigin('controlOrigin', enclave.controlOrigin);
+  if (control !== undefined) requireApart(control, confidential);
+  const asked = enclave && control && { ...enclave, controlOrigin: control.origin };
   const gateway = await verifyOrigin({ platform, verifyGateway, origin: checked, pins: pins.gateway, now, signal });
   if (asked === undefined) return { gateway };
   return { gateway, enclave: await enclaveOf(asked, { platform, origin: checked, pins, now, signal }) };
