@@ -25,7 +25,7 @@ const commands = {
   test: (context, args) => superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...args]),
   control: (context, args) => superviseNode(context, [source, 'apps/control/src/main.ts', ...args]),
   bench: (context, args) => {
-    const [file, rest] = ['usage', 'settler', 'measurements', 'planning', 'simulation'].includes(args[0])
+    const [file, rest] = ['usage', 'settler', 'measurements', 'planning', 'simulation', 'proxy'].includes(args[0])
       ? [args[0], args.slice(1)]
       : ['main', args];
     return superviseNode(context, [source, `test/bench/${file}.ts`, ...rest]);
