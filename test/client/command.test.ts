@@ -384,6 +384,51 @@ it('sotto verify-bill says that there is no list of prices', async () => {
   }
 });
 
+it('sotto verify-bill says what it did not look at, and shows no line of the bill’s own making', async () => {
+  const row = {
+    operation: 'chat',
+    model,
+    provider: 'a\nb\u001b[2J',
+    privacy_class: 'private',
+    cost: 1,
+    estimated: false,
+  };
+  const counts = { prompt_tokens: 1, cached_tokens: 0, completion_tokens: 0, reasoning_tokens: 0 };
+  const bill = join(folder, 'page.json');
+  const prices = join(folder, 'prices.json');
+  await writeFile(bill, JSON.stringify({ data: [{ id: '1\n2', ...row, ...counts }], next_cursor: 'more' }));
+  await writeFile(prices, JSON.stringify({ data: [] }));
+  const own = runSotto(['verify-bill', bill, '--prices', prices]);
+  expect(await own.ended).toBe(3);
+  expect(own.out().split('\n')).toHaveLength(3);
+  expect(own.out()).not.toContain('\u001b');
+  expect(own.err()).toMatch(/There are more charges after this page/);
+  const two = runSotto(['verify-bill', bill, bill, '--prices', prices]);
+  expect(await two.ended).toBe(2);
+});
+
+it('sotto verify shows no line of the service’s own making', async () => {
+  service.onControl((_, response) =>
+    json(response, 404, {
+      error: { type: 'gone\u001b[2J', message: 'x\nVerdict  hardware_verified', request_id: 'r' },
+    }),
+  );
+  const at = ['verify', service.baseUrl, '--control-url', service.controlUrl, '--model', model];
+  const own = runSotto(at, { SOTTO_API_KEY: apiKey });
+  await own.ended;
+  expect(own.out()).toMatch(/no evidence: gone/);
+  expect(own.out()).not.toMatch(/^Verdict +hardware/m);
+  expect(own.out()).not.toContain('\u001b');
+});
+
+it('sotto chat ends quietly when nobody reads its answers any more', async () => {
+  const own = runSotto(['chat', '--model', model, ...atService()], { SOTTO_API_KEY: apiKey });
+  own.child.stdout?.destroy();
+  own.child.stdin?.end('one\ntwo\n');
+  expect(await own.ended).toBe(1);
+  expect(own.err()).not.toContain('EPIPE');
+});
+
 describe('sotto chat', () => {
   const chat = (...more: string[]) =>
     runSotto(['chat', '--model', model, ...atService(), ...more], { SOTTO_API_KEY: apiKey });

@@ -43,6 +43,7 @@ const usagePageSchema = z.object({
       estimated: z.boolean(),
     }),
   ),
+  next_cursor: z.string().nullish(),
 });
 
 const answerSchema = z.object({
@@ -57,8 +58,14 @@ const answerSchema = z.object({
   }),
 });
 
+export interface Bill {
+  readonly charges: readonly Charge[];
+  /** Whether there are pages after this one. */
+  readonly hasMore: boolean;
+}
+
 /** Reads a page of `GET /usage`, or one answer with its `usage`. Returns a sentence that says what is wrong instead. */
-export function readBill(text: string): readonly Charge[] | string {
+export function readBill(text: string): Bill | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -72,7 +79,9 @@ export function readBill(text: string): readonly Charge[] | string {
     const what = isPage ? 'a page of GET /v1/usage' : 'an answer with its usage';
     return `it is no bill: as ${what}, \`${issue?.path.map(String).join('.') ?? ''}\` is wrong (${issue?.message ?? ''})`;
   }
-  return 'data' in parsed.data ? parsed.data.data.map(ofRow) : [ofAnswer(parsed.data)];
+  if (!('data' in parsed.data)) return { charges: [ofAnswer(parsed.data)], hasMore: false };
+  const { data, next_cursor: next } = parsed.data;
+  return { charges: data.map(ofRow), hasMore: typeof next === 'string' };
 }
 
 const ofRow = (row: z.infer<typeof usagePageSchema>['data'][number]): Charge => ({

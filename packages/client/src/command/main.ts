@@ -17,4 +17,8 @@ const terminal: Terminal = {
   },
 };
 
+// Whoever read along has left: what is said beside the answer may go unheard, the answer itself may not.
+process.stderr.on('error', () => undefined);
+process.stdout.on('error', () => process.exit(1));
+
 process.exitCode = await sotto(terminal, process.argv.slice(2));

@@ -2,7 +2,7 @@ import type { Check } from '@sotto/attestation';
 import type { EnclaveVerification } from '../enclave/verify-enclave.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { type EnclaveAbsence, isVerified, type VerificationReport } from '../report/verify.ts';
-import { printable } from './terminal.ts';
+import { printableLine } from './terminal.ts';
 
 /** A report for people: one line a check, with its reason. */
 export function reportText({ gateway, enclave }: VerificationReport): string {
@@ -49,13 +49,14 @@ function standing({ origin, verdict, teeType, verifiedAt, tlsKeySeen, absence }:
 }
 
 function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
-  if (!isVerified(enclave)) return [`Provider             no evidence: ${enclave.type}: ${printable(enclave.message)}`];
+  if (!isVerified(enclave))
+    return [`Provider             no evidence: ${printableLine(`${enclave.type}: ${enclave.message}`)}`];
   const { provider, model, verdict, contentVisible, gpu, checks, tlsSpkiSha256 } = enclave;
   return [
-    `Provider             ${printable(provider)}, for ${printable(model)}`,
+    `Provider             ${printableLine(provider)}, for ${printableLine(model)}`,
     `Verdict              ${verdict}`,
     `Content              ${contentVisible ? 'the service sees it' : 'only the enclave can read it'}`,
-    `GPUs                 ${gpu.standing}${gpu.reason === undefined ? '' : `: ${gpu.reason}`}`,
+    `GPUs                 ${gpu.standing}${gpu.reason === undefined ? '' : `: ${printableLine(gpu.reason)}`}`,
     '',
     ...checkLines(checks),
     ...tlsSpkiSha256.map((spki) => `TLS key of the enclave: sha256 ${spki}`),
@@ -84,7 +85,7 @@ const words = { passed: 'passed  ', failed: 'FAILED  ', not_made: 'not made' } a
 function checkLines(checks: readonly Check[]): string[] {
   const width = Math.max(0, ...checks.map(({ name }) => name.length));
   return checks.map((check) => {
-    const reason = check.outcome === 'passed' ? '' : `  ${check.reason}`;
-    return printable(`  ${words[check.outcome]}  ${reason === '' ? check.name : check.name.padEnd(width)}${reason}`);
+    const reason = check.outcome === 'passed' ? '' : `  ${printableLine(check.reason)}`;
+    return `  ${words[check.outcome]}  ${reason === '' ? check.name : check.name.padEnd(width)}${reason}`;
   });
 }

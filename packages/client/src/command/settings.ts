@@ -59,6 +59,13 @@ export function required(option: string, value: string | undefined): string {
   return value;
 }
 
+/** The one thing that a command is about. What is said beside it would pass for looked at. */
+export function onlyOne(name: string, positionals: readonly string[]): string {
+  const [first, second] = positionals;
+  if (second !== undefined) throw new UsageError(`Give one ${name}; "${second}" is another.`);
+  return required(name, first);
+}
+
 /** What `readOrigin` objects to, in the words of the command line. */
 export function asUsage<T>(read: () => T): T {
   try {

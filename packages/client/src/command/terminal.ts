@@ -25,3 +25,6 @@ export class UsageError extends Error {}
 export const printable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');
+
+/** The same on one line: what others wrote cannot pass for a line of ours. */
+export const printableLine = (text: string): string => printable(text).replace(/\s+/g, ' ');

@@ -4,8 +4,8 @@ import { type ListedPrice, readPrices } from '../bill/price-list.ts';
 import { readBill } from '../bill/read-bill.ts';
 import { type ChargeFinding, verifyCharge } from '../bill/verify-charge.ts';
 import { readOrigin } from '../origin.ts';
-import { asUsage, readText, required } from './settings.ts';
-import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
+import { asUsage, onlyOne, readText } from './settings.ts';
+import { type ExitCode, printableLine, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyBillHelp = `sotto verify-bill FILE|-: recomputes every charge of a bill, to the nano-dollar, and says which do not add up.
 
@@ -27,7 +27,7 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
     allowPositionals: true,
     options: { json: { type: 'boolean' }, prices: { type: 'string' }, 'control-url': { type: 'string' } },
   });
-  const file = required('FILE', positionals[0]);
+  const file = onlyOne('FILE', positionals);
   const bill = readBill(file === '-' ? await readAll(terminal) : readText('FILE', file));
   if (typeof bill === 'string') throw new UsageError(`${file}: ${bill}.`);
   const prices = await pricesFrom(values.prices, values['control-url']);
@@ -35,8 +35,10 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
     terminal.note(`${prices}\n`);
     return 3;
   }
-  const findings = bill.map((charge) => verifyCharge(charge, prices));
+  const findings = bill.charges.map((charge) => verifyCharge(charge, prices));
   terminal.out(values.json ? `${JSON.stringify(findings.map(asJson), undefined, 2)}\n` : asText(findings));
+  if (bill.hasMore)
+    terminal.note('There are more charges after this page: ask for it with its `next_cursor` as `cursor`.\n');
   if (findings.some(({ result }) => result === 'above')) return 1;
   return findings.some(({ result }) => result === 'unknown') ? 3 : 0;
 }
@@ -86,7 +88,7 @@ const words = {
 function asText(findings: readonly ChargeFinding[]): string {
   const lines = findings
     .filter(({ result }) => result !== 'exact')
-    .map((finding) => `${finding.charge.id}  ${lineOf(finding)}\n`);
+    .map((finding) => `${printableLine(`${finding.charge.id}  ${lineOf(finding)}`)}\n`);
   const total = findings.reduce((sum, { charge }) => sum + charge.chargeNusd, 0n);
   const counts = Object.entries(words).flatMap(([result, text]) => {
     const count = findings.filter((finding) => finding.result === result).length;

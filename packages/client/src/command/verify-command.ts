@@ -4,7 +4,7 @@ import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { type EnclaveAsked, isVerified, verifyWith } from '../report/verify.ts';
 import { reportJson, reportText } from './report-text.ts';
-import { asUsage, readKey, readPinsFile, readVerdict, required } from './settings.ts';
+import { asUsage, onlyOne, readKey, readPinsFile, readVerdict, required } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyHelp = `sotto verify URL: verifies what runs at a confidential origin, with a fresh nonce, and sends nothing else to it.
@@ -42,8 +42,8 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       'require-provider': { type: 'string' },
     },
   });
-  const [address] = positionals;
-  const { origin } = asUsage(() => readOrigin('URL', required('URL', address)));
+  const address = onlyOne('URL', positionals);
+  const { origin } = asUsage(() => readOrigin('URL', address));
   const minimum = readVerdict('--require', values.require, 'hardware_verified');
   const platform = nodePlatform({ selfSigned: values['self-signed'] ?? false });
   const minimumOfProvider = readVerdict('--require-provider', values['require-provider'], 'policy_matched');

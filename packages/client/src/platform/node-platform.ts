@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer, ContentChannel, ContentRequest, EvidenceReading, Platform } from '../gateway/platform.ts';
 import { parseEvidence } from './read-evidence.ts';
@@ -112,13 +112,18 @@ function channelOf(pool: Dispatcher): ContentChannel {
         statusCode,
         headers: received,
         body: stream,
-      } = await pool.request({
-        path,
-        method,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      });
+      } = await pool
+        .request({
+          path,
+          method,
+          headers,
+          ...(body === undefined ? {} : { body }),
+          ...(signal === undefined ? {} : { signal }),
+        })
+        .catch((error: unknown) => {
+          // Closed between the verification and this call: it was never sent.
+          throw error instanceof errors.ClientClosedError ? unreachable(error) : error;
+        });
       return answerOf(statusCode, received, stream);
     },
     close() {

@@ -57,6 +57,16 @@ describe('SseParser', () => {
     }).toThrow(SseEventTooLargeError);
   });
 
+  it('takes time in proportion to the length of a line, in however many pieces it comes', () => {
+    const parser = new SseParser({ onEvent: () => {} });
+    const startedAt = performance.now();
+    parser.push('data: ');
+    for (let size = 0; size < 3_000_000; size += 50) parser.push('x'.repeat(50));
+    parser.push('\n\n');
+    // Searched and joined anew with each of the 60,000 pieces, it would take minutes.
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+  });
+
   it('gives the same events for every split of the stream', () => {
     const line = fc.oneof(
       fc.string().map((text) => `data: ${text.replace(/[\r\n]/g, ' ')}`),

@@ -51,13 +51,20 @@ export class SseParser {
       this.#skipLineFeed = input.endsWith('\r');
       input = input.replace(/\r\n?/g, '\n');
     }
-    const buffer = this.#rest === '' ? input : this.#rest + input;
-    let start = 0;
-    for (let end = buffer.indexOf('\n'); end !== -1; end = buffer.indexOf('\n', start)) {
-      this.#line(buffer, start, end);
-      start = end + 1;
+    // Only what is new is searched: a long line that comes in very many pieces is joined once, when it ends.
+    let end = input.indexOf('\n');
+    if (end === -1) {
+      this.#rest += input;
+    } else {
+      const buffer = this.#rest + input;
+      end += this.#rest.length;
+      let start = 0;
+      for (; end !== -1; end = buffer.indexOf('\n', start)) {
+        this.#line(buffer, start, end);
+        start = end + 1;
+      }
+      this.#rest = buffer.slice(start);
     }
-    this.#rest = start === 0 ? buffer : buffer.slice(start);
     if (this.#rest.length + (this.#data?.length ?? 0) > this.#maxEventChars) {
       throw new SseEventTooLargeError(this.#maxEventChars);
     }

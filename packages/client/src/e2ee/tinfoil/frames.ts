@@ -24,17 +24,21 @@ export class FrameReader {
     this.#parts.push(bytes);
     this.#length += bytes.length;
     const frames: Bytes[] = [];
-    while (this.#length >= this.#wanted) {
-      const whole = concat(...this.#parts);
-      const length = new DataView(whole.buffer).getUint32(0);
+    if (this.#length < this.#wanted) return frames;
+    const whole = concat(...this.#parts);
+    const view = new DataView(whole.buffer);
+    let at = 0;
+    let wanted = 4;
+    while (whole.length - at >= 4) {
+      const length = view.getUint32(at);
       if (length > maxFrameBytes) throw new ClientError('e2ee_reply_too_large');
-      if (whole.length >= 4 + length) {
-        if (length > 0) frames.push(whole.slice(4, 4 + length));
-        this.#keep(whole.subarray(4 + length), 4);
-      } else {
-        this.#keep(whole, 4 + length);
-      }
+      wanted = 4 + length;
+      if (whole.length - at < wanted) break;
+      if (length > 0) frames.push(whole.slice(at + 4, at + wanted));
+      at += wanted;
+      wanted = 4;
     }
+    this.#keep(whole.subarray(at), wanted);
     return frames;
   }
 
