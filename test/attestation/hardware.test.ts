@@ -60,7 +60,11 @@ describe('a broker inside a TDX guest', () => {
     const { seen, nonce } = await ask();
     const verified = await verify(seen, { origin: broker.origin, nonce });
     expect(outcomes(verified.checks, 'failed')).toEqual([]);
-    expect(outcomes(verified.checks, 'not_made')).toEqual(['gateway.platform', 'gateway.provenance']);
+    expect(outcomes(verified.checks, 'not_made')).toEqual([
+      'gateway.registry',
+      'gateway.platform',
+      'gateway.provenance',
+    ]);
     expect(verified).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx' });
     expect(verified.keySet?.tls_public_keys).toEqual([
       { origin: broker.origin, spki_sha256: createHash('sha256').update(seen.tlsSpki).digest('hex') },

@@ -284,8 +284,8 @@ export interface MeasurementPage {
 export type ReceiptKind = 'provider' | 'gateway';
 
 /**
- * What can be asked for after a request, and is then gone: hashes, signatures and ids, never content or identity. Both
- * name a receipt by an id that nobody guesses, so that to know it is the right to read it.
+ * What can be asked for after a request, and is then gone: hashes, signatures and ids, never content or identity. A receipt
+ * comes sealed by its secret and is named by that secret's hash (`sealReceipt`, `receiptIdOf`).
  */
 export interface ReceiptPort {
   /** Keeps a document of at most 32,768 characters for `ttlMs`, in place of what the id named before. */

@@ -15,7 +15,7 @@ export interface GatewayOptions {
   /** The public address of this broker, without a path. */
   readonly origin: string;
   readonly producer: EvidenceProducer;
-  /** The keys that connections meet; undefined without TLS of our own. */
+  /** The keys that connections meet; undefined where none was made here. */
   readonly tlsKeys: (() => NamedTlsKeys) | undefined;
   readonly provenance?: Provenance | undefined;
 }

@@ -5,7 +5,7 @@ import type { ReceiptKey } from './receipt-key.ts';
 export interface KeySetSources {
   /** The public address of this broker, without a path. */
   readonly origin: string;
-  /** The keys that a connection may meet; undefined without TLS of our own. */
+  /** The keys that a connection may meet; undefined where none was made here. */
   readonly tlsKeys: (() => NamedTlsKeys) | undefined;
   readonly receiptKey: ReceiptKey['named'];
   /** SHA-256 of the provider registry in hex. */

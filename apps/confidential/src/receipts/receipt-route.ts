@@ -1,8 +1,8 @@
-import type { ReceiptPort } from '@sotto/state';
+import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { AddressLimit } from '../gateway/address-limit.ts';
-import { readReceiptSecret, receiptId } from './receipt-secret.ts';
+import { readReceiptSecret } from './receipt-secret.ts';
 
 export interface ReceiptRouteDependencies {
   readonly state: ReceiptPort;
@@ -23,7 +23,8 @@ export function registerReceipts(app: FastifyInstance, { state, limit }: Receipt
         message: `The header \`${headerNames.receipt}\` is required: the one that the request was sent with.`,
       });
     }
-    const document = await state.readReceipt('gateway', receiptId(secret));
+    const sealed = await state.readReceipt('gateway', receiptIdOf(secret));
+    const document = sealed && openReceipt(secret, sealed);
     if (document === undefined) {
       throw new ServiceError('not_found', { message: 'There is no receipt under this secret, or no longer.' });
     }

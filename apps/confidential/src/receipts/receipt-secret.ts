@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
 
@@ -17,6 +16,3 @@ export function readReceiptSecret(headers: IncomingHttpHeaders): string | undefi
     message: `The header \`${headerNames.receipt}\` must be exactly 64 hex digits that nobody else knows, ${example}.`,
   });
 }
-
-/** What a receipt is kept under: nobody who reads the state learns the secret. */
-export const receiptId = (secret: string): string => createHash('sha256').update(secret, 'hex').digest('hex');

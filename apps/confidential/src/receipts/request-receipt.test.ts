@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { receiptSchema } from '@sotto/attestation';
-import type { ReceiptPort } from '@sotto/state';
+import { openReceipt, type ReceiptPort } from '@sotto/state';
 import { describe, expect, it } from 'vitest';
 import { makeReceiptKey } from '../gateway/receipt-key.ts';
 import { Patience } from '../settlement/patience.ts';
@@ -25,6 +25,8 @@ class Response extends EventEmitter {
   }
 }
 
+const secret = '0'.repeat(64);
+
 function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patience()) {
   const kept: string[] = [];
   const state: ReceiptPort = {
@@ -36,10 +38,11 @@ function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patien
   };
   const now = () => 1_795_000_059_999;
   const deps = { state, signer: makeReceiptKey().signer, registryDigest: `sha256:${'0'.repeat(64)}`, now };
-  const receipt = new RequestReceipt(deps, { secret: '0'.repeat(64), operation: 'chat', body: Buffer.from('{}') });
+  const receipt = new RequestReceipt(deps, { secret, operation: 'chat', body: Buffer.from('{}') });
   const response = new Response();
   receipt.follow(response as unknown as ServerResponse, patience);
-  return { kept: () => kept.map((document) => receiptSchema.parse(JSON.parse(document))), response };
+  const opened = (sealed: string): unknown => JSON.parse(openReceipt(secret, sealed) ?? '');
+  return { kept: () => kept.map((sealed) => receiptSchema.parse(opened(sealed))), response };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -3,11 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { type Receipt, receiptBytes } from '@sotto/attestation';
 import type { Upstream } from '@sotto/providers';
 import { otherProviderId, type Route } from '@sotto/router';
-import type { ReceiptPort } from '@sotto/state';
+import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
 import type { Operation } from '@sotto/wire';
 import type { ReceiptSigner } from '../gateway/receipt-key.ts';
 import type { Patience } from '../settlement/patience.ts';
-import { receiptId } from './receipt-secret.ts';
 import { witnessedUpstream } from './witnessed-upstream.ts';
 
 export interface ReceiptDependencies {
@@ -30,7 +29,7 @@ interface Attempted {
 
 /**
  * The receipt of one request whose client asked for one: it hashes what passes, and is signed and kept, for an hour and
- * under the hash of the client's secret, before the last byte of the answer leaves.
+ * sealed by the client's secret, before the last byte of the answer leaves.
  */
 export class RequestReceipt {
   readonly #deps: ReceiptDependencies;
@@ -110,7 +109,8 @@ export class RequestReceipt {
     };
     const signature = Buffer.from(signer.sign(receiptBytes(signed))).toString('hex');
     const receipt: Receipt = { ...signed, signature };
-    await state.keepReceipt('gateway', receiptId(this.#secret), JSON.stringify(receipt), keptMs);
+    const sealed = sealReceipt(this.#secret, JSON.stringify(receipt));
+    await state.keepReceipt('gateway', receiptIdOf(this.#secret), sealed, keptMs);
   }
 }
 

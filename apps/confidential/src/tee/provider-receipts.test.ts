@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Upstream, UpstreamHandler } from '@sotto/providers';
 import type { Route } from '@sotto/router';
-import { createMemoryState, MemoryStore } from '@sotto/state';
+import { createMemoryState, MemoryStore, openReceipt, receiptIdOf } from '@sotto/state';
 import { beforeEach, expect, it } from 'vitest';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import { ProviderReceipts } from './provider-receipts.ts';
@@ -91,7 +91,8 @@ it('is asked for until it is there, and kept with hashes of the very bytes, and 
   await settled;
   expect(asked).toEqual(Array(3).fill('/signature/chatcmpl-1?model=own%2Fmodel&signing_algo=ed25519'));
   expect(waited).toEqual([250, 500, 1000]);
-  const kept = String(await state.readReceipt('provider', id));
+  const sealed = String(await state.readReceipt('provider', receiptIdOf(id)));
+  const kept = String(openReceipt(id, sealed));
   expect(JSON.parse(kept)).toEqual({
     provider: 'vault',
     model: 'm/one',
@@ -103,6 +104,7 @@ it('is asked for until it is there, and kept with hashes of the very bytes, and 
     signature_kind: 'provider_tee',
   });
   expect(kept).not.toContain('secret');
+  expect(await state.readReceipt('provider', id)).toBeUndefined();
 });
 
 it('of Venice is asked for by its own address', async () => {
@@ -117,7 +119,7 @@ it('that never comes is given up', async () => {
   await settled;
   await new Promise(setImmediate);
   expect(waited).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000, 30_000]);
-  expect(await state.readReceipt('provider', id)).toBeUndefined();
+  expect(await state.readReceipt('provider', receiptIdOf(id))).toBeUndefined();
 });
 
 it.each<[string, string, Upstream]>([

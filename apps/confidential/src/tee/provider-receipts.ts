@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Upstream } from '@sotto/providers';
 import type { Route } from '@sotto/router';
-import type { ReceiptPort } from '@sotto/state';
+import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
 import { z } from 'zod';
 import type { CallableProvider } from '../providers/provider-set.ts';
 import { signingAlgorithm } from './families/dstack-report.ts';
@@ -40,7 +40,7 @@ const signaturePaths: Partial<Record<Family, (completionId: string, model: strin
 
 /** One answer by an enclave, by the id under which its receipt is kept. */
 export interface SignedAnswer {
-  /** `preq_…`: random, ours. */
+  /** `preq_…`: random, ours, told to the client alone; who knows it can read the receipt. */
   readonly id: string;
   readonly route: Route;
   readonly provider: CallableProvider;
@@ -49,7 +49,7 @@ export interface SignedAnswer {
 }
 
 /**
- * The receipts of providers' own enclaves: fetched once an answer has ended and kept for an hour, hashes and signature
+ * The receipts of providers' own enclaves: fetched once an answer has ended and kept sealed for an hour, hashes and signature
  * only (design 6). What is lost on the way is lost: a receipt can be missing, never wrong.
  */
 export class ProviderReceipts {
@@ -103,7 +103,8 @@ export class ProviderReceipts {
         response_sha256: exchange.responseSha256,
         ...signed,
       };
-      await state.keepReceipt('provider', answer.id, JSON.stringify(receipt), keptMs);
+      const sealed = sealReceipt(answer.id, JSON.stringify(receipt));
+      await state.keepReceipt('provider', receiptIdOf(answer.id), sealed, keptMs);
       return;
     }
   }

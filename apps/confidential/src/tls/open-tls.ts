@@ -1,7 +1,7 @@
-import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Server } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import { type Repeated, repeat } from '@sotto/http';
 import type { TlsConfig } from '../config.ts';
 import { type CertificateExchange, TlsKeeper } from './tls-keeper.ts';
@@ -19,8 +19,8 @@ export interface ServedTls {
   readonly options: typeof tlsOptions & { readonly key: string; readonly cert: string };
   /** Gives a listening server each new key or certificate; undefined where there is none to come. */
   readonly follow: ((server: object) => Repeated) | undefined;
-  /** What attestation names, as of now. */
-  readonly named: () => NamedTlsKeys;
+  /** What attestation names, as of now; undefined where the key came from outside: who has it could end TLS elsewhere. */
+  readonly named: (() => NamedTlsKeys) | undefined;
 }
 
 const tendMs = 60_000;
@@ -32,8 +32,8 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       return undefined;
     case 'files': {
       const [cert, key] = [readFileSync(config.certFile, 'utf8'), readFileSync(config.keyFile, 'utf8')];
-      const named = namedBy(new X509Certificate(cert));
-      return { options: { ...tlsOptions, cert, key }, follow: undefined, named: () => named };
+      createSecureContext({ cert, key });
+      return { options: { ...tlsOptions, cert, key }, follow: undefined, named: undefined };
     }
     case 'self': {
       const { hostname } = new URL(origin);
@@ -52,14 +52,6 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       };
     }
   }
-}
-
-function namedBy(certificate: X509Certificate): NamedTlsKeys {
-  const spki = certificate.publicKey.export({ type: 'spki', format: 'der' });
-  return {
-    spkiSha256: [createHash('sha256').update(spki).digest('hex')],
-    until: Date.parse(certificate.validTo),
-  };
 }
 
 /** An exchange by files. A request is written whole or not at all: whoever watches the file may read it at any time. */

@@ -1,4 +1,4 @@
-import type { ReceiptPort } from '@sotto/state';
+import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { parseRequest, ServiceError, teeAttestationQuerySchema } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { requireKey } from '../credentials/api-credentials.ts';
@@ -38,7 +38,10 @@ export function registerTee(app: FastifyInstance, deps: TeeDependencies): void {
     async (request, reply) => {
       await requireKey(deps.pool, request, ['inference']);
       const id = request.params.providerRequestId;
-      const receipt = providerRequestId.test(id) ? await deps.receipts.readReceipt('provider', id) : undefined;
+      const sealed = providerRequestId.test(id)
+        ? await deps.receipts.readReceipt('provider', receiptIdOf(id))
+        : undefined;
+      const receipt = sealed && openReceipt(id, sealed);
       if (receipt === undefined) {
         throw new ServiceError('not_found', {
           message:

@@ -35,6 +35,7 @@ export const gatewayChecks = [
   'gateway.pins',
   'gateway.key_set',
   'gateway.key_set_validity',
+  'gateway.registry',
   'gateway.report_data',
   'gateway.measurement',
   'gateway.platform',

@@ -59,6 +59,14 @@ export const gatewayPinsSchema = z.strictObject({
       platforms: z.array(hex(64)).optional(),
     })
     .optional(),
+  /**
+   * If given, only these provider registries are accepted (`provider_registry_digest` of the key set). Whoever could point the
+   * broker to another file could add a provider of their own.
+   */
+  provider_registries: z
+    .array(z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be `sha256:` and 64 lower-case hex digits'))
+    .min(1)
+    .optional(),
   /** Asks that the image which the gateway claims to run is one that its hardware measured. */
   require_provenance: z.boolean().optional(),
 });

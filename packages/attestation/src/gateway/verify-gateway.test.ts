@@ -112,7 +112,7 @@ describe('a gateway with everything in order', () => {
     const result = await verify(await tdxDocument());
     expect(failed(result.checks)).toEqual([]);
     expect(result).toMatchObject({ verdict: 'hardware_verified', teeType: 'tdx', keySet });
-    expect(notMade(result.checks)).toEqual(['gateway.platform', 'gateway.provenance']);
+    expect(notMade(result.checks)).toEqual(['gateway.registry', 'gateway.platform', 'gateway.provenance']);
   });
 
   it('is hardware_verified on SEV-SNP, with its keys', async () => {
@@ -200,6 +200,12 @@ describe('a gateway that is untrusted', () => {
       {},
       { pins: { tdx: { ...pins.tdx, platforms: ['bb'.repeat(16)] } } as GatewayPins },
       'gateway.platform',
+    ],
+    [
+      'a provider registry that is not pinned',
+      {},
+      { pins: { ...pins, provider_registries: [`sha256:${'0e'.repeat(32)}`] } },
+      'gateway.registry',
     ],
     ['a key set that expired', { keys: { ...keySet, not_after: seconds - 400 } }, {}, 'gateway.key_set_validity'],
     [
@@ -289,13 +295,21 @@ describe('a gateway that is untrusted', () => {
   });
 });
 
+it('a provider registry that is pinned is told from others, and one that is not is shown', async () => {
+  const { provider_registry_digest: digest } = keySet;
+  const pinned = await verify(await tdxDocument(), { pins: { ...pins, provider_registries: [digest] } });
+  expect(notMade(pinned.checks)).toEqual(['gateway.platform', 'gateway.provenance']);
+  expect(pinned.verdict).toBe('hardware_verified');
+  expect(reasonOf((await verify(await tdxDocument())).checks, 'gateway.registry')).toContain(digest);
+});
+
 describe('platform pins', () => {
   const of = (platform: string): GatewayPins =>
     ({ ...pins, tdx: { ...pins.tdx, platforms: [platform] } }) as GatewayPins;
 
   it('are needed for hardware_verified once they are given', async () => {
     const result = await verify(await tdxDocument(), { pins: of('aa'.repeat(16)) });
-    expect(notMade(result.checks)).toEqual(['gateway.provenance']);
+    expect(notMade(result.checks)).toEqual(['gateway.registry', 'gateway.provenance']);
     expect(result.verdict).toBe('hardware_verified');
     expect((await verify(await tdxDocument(), { pins: of('ab'.repeat(16)) })).verdict).toBe('untrusted');
   });

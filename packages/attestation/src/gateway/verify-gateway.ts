@@ -64,6 +64,7 @@ export async function verifyGatewayUnder(
     return { verdict: 'untrusted', checks: checks.list(), teeType: evidence?.evidence.tee_type, keySet: undefined };
   }
   await checks.make('gateway.key_set_validity', () => requireLiving(keys.keySet, asked.moment));
+  await checks.make('gateway.registry', () => requireRegistry(keys.keySet, pins));
   await checks.make('gateway.tls_key', () => requireTlsKey(keys.keySet, challenge));
   const task: HardwareTask = {
     hardware,
@@ -122,6 +123,14 @@ function requireChallenge({ nonce, origin, now, toleranceMs = defaultToleranceMs
 function requireLiving({ not_after: notAfter }: KeySet, moment: Moment): void {
   if (!(moment.earliestMs < notAfter * 1000)) throw new Refusal('the key set has expired');
   if (!(notAfter * 1000 <= moment.latestMs + longestKeySetMs)) throw new Refusal('the key set lives implausibly long');
+}
+
+function requireRegistry(
+  { provider_registry_digest: digest }: KeySet,
+  { provider_registries: pinned }: GatewayPins,
+): void {
+  if (pinned === undefined) throw new Unmade(`no provider registry is pinned; the gateway's is ${digest}`);
+  if (!pinned.includes(digest)) throw new Refusal(`the provider registry is none that is pinned: ${digest}`);
 }
 
 function requireTlsKey(keySet: KeySet, { tlsSpki, origin }: GatewayChallenge): void {
