@@ -374,6 +374,18 @@ describe('over TLS', () => {
     expect(service.broker).toHaveLength(2);
   });
 
+  it('takes a request that meets the end of a verification for one that was not sent', async () => {
+    let now = Date.now();
+    // Each look at the clock is later: of many at once, some find the verification in force and some do not.
+    const later = (): number => {
+      now += 1;
+      return now;
+    };
+    const { fetch } = privately({ selfSigned: true, now: later, maxAgeMs: 5 });
+    const answers = await Promise.all(Array.from({ length: 60 }, () => chat(fetch)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(60).fill(200));
+  });
+
   it('sends nothing over a connection to another key, and tells of the mismatch', async () => {
     const { fetch } = privately({ selfSigned: true });
     await (await chat(fetch)).text();

@@ -46,7 +46,7 @@ export class GatewaySession {
       return await verified.channel.send(request);
     } catch (mismatch) {
       if (!(mismatch instanceof ClientError && mismatch.code === 'connection_not_verified')) throw mismatch;
-      // The service may have changed its key: one more verification tells. If it fails, the mismatch is the news.
+      // The service may have changed its key, or this verification has aged: one more tells. If it fails, the mismatch is the news.
       this.#drop(verified);
       const again = await abortable(
         this.#ensure().catch(() => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer, ContentChannel, ContentRequest, EvidenceReading, Platform } from '../gateway/platform.ts';
 import { parseEvidence } from './read-evidence.ts';
@@ -106,27 +106,26 @@ async function readEvidence(
 }
 
 function channelOf(pool: Dispatcher): ContentChannel {
+  let isClosed = false;
   return {
     async send({ path, method, headers, body, signal }: ContentRequest): Promise<ContentAnswer> {
+      // Its verification ended while this request was on its way here.
+      if (isClosed) throw new ClientError('connection_not_verified');
       const {
         statusCode,
         headers: received,
         body: stream,
-      } = await pool
-        .request({
-          path,
-          method,
-          headers,
-          ...(body === undefined ? {} : { body }),
-          ...(signal === undefined ? {} : { signal }),
-        })
-        .catch((error: unknown) => {
-          // Closed between the verification and this call: it was never sent.
-          throw error instanceof errors.ClientClosedError ? unreachable(error) : error;
-        });
+      } = await pool.request({
+        path,
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      });
       return answerOf(statusCode, received, stream);
     },
     close() {
+      isClosed = true;
       pool.close().catch(() => undefined);
     },
   };
