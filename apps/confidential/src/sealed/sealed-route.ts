@@ -36,7 +36,11 @@ export function assertMeantFor(route: Route, providers: ProviderSet, { family, m
 
 /** Other routes at the address of one: a body that is sealed whole may name any of their models. */
 export function neighboursOf(route: Route, providers: ProviderSet, catalog: Catalog): Route[] {
-  const addressOf = ({ providerId }: Route): string | undefined => providers.get(providerId)?.entry.base_url;
+  const addressOf = ({ providerId }: Route): string | undefined => {
+    const provider = providers.get(providerId);
+    // Compared as a URL: the same address may be written in several ways.
+    return provider && new URL(provider.entry.base_url).href.replace(/\/+$/, '');
+  };
   const address = addressOf(route);
   return [...catalog.models.values()].flatMap(({ type, routes }) =>
     type === 'text' ? routes.filter((other) => other.id !== route.id && addressOf(other) === address) : [],
