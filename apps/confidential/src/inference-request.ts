@@ -62,7 +62,8 @@ export class InferenceRequest {
     const { receiptSecret: secret } = context;
     // Nothing is hashed, and nothing stands between, where no receipt is asked for.
     if (secret !== undefined) {
-      this.#receipt = new RequestReceipt(deps.receipts, { secret, operation, body: context.request.body });
+      const billed = () => this.settlement.bill;
+      this.#receipt = new RequestReceipt(deps.receipts, { secret, operation, body: context.request.body, billed });
       this.#receipt.follow(this.client.response, this.settlement.patience);
     }
   }

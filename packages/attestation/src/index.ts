@@ -41,7 +41,7 @@ export {
   type ReceiptChallenge,
   verifyProviderReceipt,
 } from './provider/verify-receipt.ts';
-export { type Receipt, receiptBytes, receiptSchema } from './receipt/receipt.ts';
+export { type Receipt, type ReceiptBill, receiptBytes, receiptSchema } from './receipt/receipt.ts';
 export { type OwnExchange, type ReceiptCheckName, receiptChecks, verifyReceipt } from './receipt/verify-receipt.ts';
 export { encodeSimulatedEvidence } from './simulated/simulated.ts';
 export { type SnpProduct, snpProducts } from './snp/amd-roots.ts';

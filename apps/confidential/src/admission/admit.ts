@@ -33,6 +33,8 @@ import { redeem } from './redeem.ts';
 export interface Admission {
   readonly plan: Plan;
   readonly attempts: readonly Route[];
+  /** Of the catalog that the plan was made with. */
+  readonly catalogDigest: string;
   readonly shard: number;
   readonly holdId: string;
   readonly holdNusd: Nusd;
@@ -242,6 +244,7 @@ interface Planned {
   readonly plan: Plan;
   readonly attempts: readonly Route[];
   readonly holdNusd: Nusd;
+  readonly catalogDigest: string;
 }
 
 function plan(deps: AdmissionDependencies, question: AdmissionQuestion, preferences: Preferences): Planned {
@@ -250,7 +253,7 @@ function plan(deps: AdmissionDependencies, question: AdmissionQuestion, preferen
   const decided = question.plan({ catalog, preferences, status: deps.view.status(), random: deps.random });
   if (!decided.ok) throw new ServiceError(decided.refusal.type, decided.refusal);
   const attempts = attemptsOf(decided.value);
-  return { plan: decided.value, attempts, holdNusd: question.holdOf(attempts) };
+  return { plan: decided.value, attempts, holdNusd: question.holdOf(attempts), catalogDigest: catalog.digest };
 }
 
 const holdOrder = (question: AdmissionQuestion, { holdNusd }: Planned) => ({

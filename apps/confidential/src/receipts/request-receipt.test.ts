@@ -5,6 +5,7 @@ import { openReceipt, type ReceiptPort } from '@sotto/state';
 import { describe, expect, it } from 'vitest';
 import { makeReceiptKey } from '../gateway/receipt-key.ts';
 import { Patience } from '../settlement/patience.ts';
+import type { RequestBill } from '../settlement/request-settlement.ts';
 import { RequestReceipt } from './request-receipt.ts';
 
 class Response extends EventEmitter {
@@ -27,7 +28,7 @@ class Response extends EventEmitter {
 
 const secret = '0'.repeat(64);
 
-function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patience()) {
+function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patience(), bill?: RequestBill) {
   const kept: string[] = [];
   const state: ReceiptPort = {
     keepReceipt(kind, id, document, ttlMs) {
@@ -38,7 +39,7 @@ function followed(keepReceipt: ReceiptPort['keepReceipt'], patience = new Patien
   };
   const now = () => 1_795_000_059_999;
   const deps = { state, signer: makeReceiptKey().signer, registryDigest: `sha256:${'0'.repeat(64)}`, now };
-  const receipt = new RequestReceipt(deps, { secret, operation: 'chat', body: Buffer.from('{}') });
+  const receipt = new RequestReceipt(deps, { secret, operation: 'chat', body: Buffer.from('{}'), billed: () => bill });
   const response = new Response();
   receipt.follow(response as unknown as ServerResponse, patience);
   const opened = (sealed: string): unknown => JSON.parse(openReceipt(secret, sealed) ?? '');
@@ -60,6 +61,47 @@ describe('a receipt under way', () => {
     await turn();
     expect(response.ended).toBe(true);
     expect(response.written).toEqual(['Grüße', '!']);
+  });
+
+  it('states the charge with its usage, its price and its catalog, and null where there is none', async () => {
+    const usage = { promptTokens: 7, cachedTokens: 2, cacheWriteTokens: 1, completionTokens: 3, reasoningTokens: 1 };
+    const tiers = [{ abovePromptTokens: 1000, input: 9, cachedInput: 4 }];
+    const price = {
+      input: 500_000,
+      output: 1_500_000,
+      cachedInput: 50_000,
+      cacheWrite: 625_000,
+      reasoning: 2_000_000,
+      tiers,
+    };
+    const bill: RequestBill = { usage, price, chargeNusd: 8000n, estimated: true, catalogDigest: 'c'.repeat(64) };
+    const billed = followed(async () => {}, new Patience(), bill);
+    billed.response.end('!');
+    expect(billed.kept()[0]?.bill).toEqual({
+      catalog_digest: `sha256:${'c'.repeat(64)}`,
+      usage: {
+        prompt_tokens: 7,
+        cached_tokens: 2,
+        cache_write_tokens: 1,
+        completion_tokens: 3,
+        reasoning_tokens: 1,
+        images: 0,
+        input_characters: 0,
+      },
+      estimated: true,
+      price: {
+        input: 500_000,
+        output: 1_500_000,
+        cached_input: 50_000,
+        cache_write: 625_000,
+        reasoning: 2_000_000,
+        tiers: [{ above_prompt_tokens: 1000, input: 9, cached_input: 4 }],
+      },
+      charge_nusd: '8000',
+    });
+    const unbilled = followed(async () => {});
+    unbilled.response.end('!');
+    expect(unbilled.kept()[0]?.bill).toBeNull();
   });
 
   it('is given up where the state is away: the answer ends all the same, and in time', async () => {

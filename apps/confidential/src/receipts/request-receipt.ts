@@ -7,6 +7,8 @@ import { type ReceiptPort, receiptIdOf, sealReceipt } from '@sotto/state';
 import type { Operation } from '@sotto/wire';
 import type { ReceiptSigner } from '../gateway/receipt-key.ts';
 import type { Patience } from '../settlement/patience.ts';
+import type { RequestBill } from '../settlement/request-settlement.ts';
+import { billOf } from './receipt-bill.ts';
 import { witnessedUpstream } from './witnessed-upstream.ts';
 
 export interface ReceiptDependencies {
@@ -27,6 +29,15 @@ interface Attempted {
   answered: Hash | undefined;
 }
 
+/** The request that a receipt is of. */
+export interface ReceiptOf {
+  readonly secret: string;
+  readonly operation: Operation;
+  readonly body: unknown;
+  /** What it was charged, once that is settled. */
+  readonly billed: () => RequestBill | undefined;
+}
+
 /**
  * The receipt of one request whose client asked for one: it hashes what passes, and is signed and kept, for an hour and
  * sealed by the client's secret, before the last byte of the answer leaves.
@@ -36,17 +47,16 @@ export class RequestReceipt {
   readonly #secret: string;
   readonly #operation: Operation;
   readonly #received: string;
+  readonly #billed: ReceiptOf['billed'];
   readonly #attempts: Attempted[] = [];
   readonly #returned = createHash('sha256');
   #isKept = false;
 
-  constructor(
-    deps: ReceiptDependencies,
-    { secret, operation, body }: { readonly secret: string; readonly operation: Operation; readonly body: unknown },
-  ) {
+  constructor(deps: ReceiptDependencies, { secret, operation, body, billed }: ReceiptOf) {
     this.#deps = deps;
     this.#secret = secret;
     this.#operation = operation;
+    this.#billed = billed;
     this.#received = createHash('sha256')
       .update(Buffer.isBuffer(body) ? body : '')
       .digest('hex');
@@ -105,6 +115,7 @@ export class RequestReceipt {
       attempts: this.#attempts.flatMap(described),
       returned_sha256: this.#returned.digest('hex'),
       complete,
+      bill: billOf(this.#billed()),
       provider_registry_digest: registryDigest,
     };
     const signature = Buffer.from(signer.sign(receiptBytes(signed))).toString('hex');

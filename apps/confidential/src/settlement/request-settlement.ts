@@ -21,6 +21,12 @@ export interface Served {
   readonly price?: Price;
 }
 
+/** A charge and all that it follows from. */
+export interface RequestBill extends Pick<Metered, 'usage' | 'chargeNusd' | 'estimated'> {
+  readonly price: Price;
+  readonly catalogDigest: string;
+}
+
 const minuteMs = 60_000;
 const statuses: Record<RequestEnd, Settlement['status']> = {
   completed: 'completed',
@@ -40,6 +46,7 @@ export class RequestSettlement {
   /** What the end of the answer waits for, all in all. */
   readonly patience = new Patience();
   #metered: Metered | undefined;
+  #bill: RequestBill | undefined;
   attempts = 0;
 
   constructor(deps: SettlementDependencies, admission: Admission, operation: Settlement['operation']) {
@@ -52,6 +59,11 @@ export class RequestSettlement {
     return this.#metered !== undefined;
   }
 
+  /** What was charged, and what it follows from; undefined before it is settled, and where nothing was served. */
+  get bill(): RequestBill | undefined {
+    return this.#bill;
+  }
+
   /** Settles, once; resolves when it is accepted or patience has run out. A second call changes nothing. */
   async settle(end: RequestEnd, served: Served | undefined): Promise<Metered> {
     if (this.#metered !== undefined) return this.#metered;
@@ -59,6 +71,8 @@ export class RequestSettlement {
     const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false };
     const metered = served === undefined ? free : meter({ price: served.route.price, ...served, end, holdNusd });
     this.#metered = metered;
+    const { catalogDigest } = this.#admission;
+    this.#bill = served && { ...metered, price: served.price ?? served.route.price, catalogDigest };
     if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
     // Nothing was tried: the hold goes back, and there is nothing to tell.
     const entry =

@@ -25,7 +25,7 @@ export function registerCatalog(app: FastifyInstance, { pool, keeper, capabiliti
   app.get('/v1/catalog/models', async (_request, reply) => {
     const list = listModels(keeper, initialPreferences);
     reply.header('cache-control', publicCache).header('access-control-allow-origin', '*');
-    return list;
+    return { ...list, catalog_digest: `sha256:${keeper.catalog?.digest}` };
   });
 
   app.get<{ Querystring: { model?: string | string[] } }>('/v1/models/uptime', async (request, reply) => {

@@ -5,6 +5,51 @@ import { canonicalJson } from '../statement/canonical-json.ts';
 const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
 const text = z.string().min(1).max(512);
 
+const count = z.int().min(0);
+const perUnit = count.optional();
+
+/** What a request was charged, and all that it follows from: the cost of `usage` at `price`, at most what was held. */
+const billSchema = z.strictObject({
+  /** SHA-256 of the catalog that the request was planned with. */
+  catalog_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  usage: z.strictObject({
+    prompt_tokens: count,
+    cached_tokens: count,
+    cache_write_tokens: count,
+    /** Reasoning included. */
+    completion_tokens: count,
+    reasoning_tokens: count,
+    images: count,
+    input_characters: count,
+  }),
+  /** Whether the broker counted the tokens itself. */
+  estimated: z.boolean(),
+  /** Pico-USD per token, image and character. What is absent costs as `input`, or as `output` of which it is a part. */
+  price: z.strictObject({
+    input: count,
+    output: count,
+    cached_input: perUnit,
+    cache_write: perUnit,
+    reasoning: perUnit,
+    image: perUnit,
+    input_character: perUnit,
+    tiers: z
+      .array(
+        z.strictObject({
+          above_prompt_tokens: count,
+          input: perUnit,
+          output: perUnit,
+          cached_input: perUnit,
+          cache_write: perUnit,
+        }),
+      )
+      .max(64),
+  }),
+  /** Nano-USD, in decimal digits. */
+  charge_nusd: z.string().regex(/^(?:0|[1-9][0-9]{0,30})$/),
+});
+export type ReceiptBill = z.infer<typeof billSchema>;
+
 /** What the broker signs of one request, where its client asks for that: hashes of bytes, and where they went. */
 export const receiptSchema = z.strictObject({
   version: z.literal('sotto.receipt.v1'),
@@ -39,6 +84,8 @@ export const receiptSchema = z.strictObject({
   returned_sha256: sha256Hex,
   /** False where that body was broken off, or the client left. */
   complete: z.boolean(),
+  /** Null where nothing was served, or nothing was settled yet. */
+  bill: billSchema.nullable(),
   /** As in the key set. */
   provider_registry_digest: z.string().regex(/^sha256:[0-9a-f]{64}$/),
   /** Ed25519 over `receiptBytes`, in hex. */

@@ -32,6 +32,21 @@ const attempt: Receipt['attempts'][number] = {
   forwarded_sha256: hash('1'),
   answered_sha256: hash('2'),
 };
+const bill: Receipt['bill'] = {
+  catalog_digest: `sha256:${hash('5')}`,
+  usage: {
+    prompt_tokens: 7,
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    completion_tokens: 3,
+    reasoning_tokens: 0,
+    images: 0,
+    input_characters: 0,
+  },
+  estimated: false,
+  price: { input: 500_000, output: 1_500_000, tiers: [] },
+  charge_nusd: '8000',
+};
 const signed = (changes: Partial<Signed> = {}): Receipt => {
   const receipt: Signed = {
     version: 'sotto.receipt.v1',
@@ -43,6 +58,7 @@ const signed = (changes: Partial<Signed> = {}): Receipt => {
     attempts: [attempt],
     returned_sha256: hash('2'),
     complete: true,
+    bill,
     provider_registry_digest: registry,
     ...changes,
   };
@@ -78,6 +94,8 @@ describe('a receipt of the broker', () => {
     ['another registry', { provider_registry_digest: `sha256:${hash('9')}` }],
     ['an attempt less', { attempts: [] }],
     ['another end', { complete: false }],
+    ['another charge', { bill: { ...bill, charge_nusd: '7999' } }],
+    ['no charge', { bill: null }],
     ['the key id of another', { key_id: 'other' }],
     ['a flipped signature', { signature: signed().signature.replace(/^./, (first) => (first === '0' ? '1' : '0')) }],
   ])('does not pass with %s put in afterwards', async (_, change) => {

@@ -15,6 +15,7 @@ const pricingSchema = z.object({
     .optional(),
 });
 const listSchema = z.object({
+  catalog_digest: z.string().optional(),
   data: z.array(
     z.object({
       id: z.string(),
@@ -30,14 +31,22 @@ export interface ListedPrice {
   readonly price: Price;
 }
 
+/** Prices of one catalog. */
+export interface PriceList {
+  readonly prices: readonly ListedPrice[];
+  /** `sha256:` and hex, as receipts name it; undefined where the list does not say. */
+  readonly catalogDigest: string | undefined;
+}
+
 /** Reads the prices of `GET /catalog/models`; undefined where it is none, or has a price that is no exact amount. */
-export function readPrices(answer: unknown): readonly ListedPrice[] | undefined {
+export function readPrices(answer: unknown): PriceList | undefined {
   const parsed = listSchema.safeParse(answer);
   if (!parsed.success) return undefined;
   const listed = parsed.data.data.flatMap(({ id, provider_routes }) =>
     provider_routes.map(({ provider, pricing }) => ({ model: id, provider, price: priceOf(pricing) })),
   );
-  return listed.every((each): each is ListedPrice => each.price !== undefined) ? listed : undefined;
+  if (!listed.every((each): each is ListedPrice => each.price !== undefined)) return undefined;
+  return { prices: listed, catalogDigest: parsed.data.catalog_digest };
 }
 
 type Pricing = z.infer<typeof pricingSchema>;

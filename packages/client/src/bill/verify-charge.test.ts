@@ -22,7 +22,7 @@ const list = {
     { id: 'acme/voice', provider_routes: [{ provider: 'acme', pricing: { input_characters: 15 } }] },
   ],
 };
-const prices = readPrices(list) ?? expect.unreachable('these are prices');
+const { prices } = readPrices(list) ?? expect.unreachable('these are prices');
 
 const row = {
   id: 'row-1',

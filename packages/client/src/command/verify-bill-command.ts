@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { nusdToDecimal } from '@sotto/money';
-import { type ListedPrice, readPrices } from '../bill/price-list.ts';
+import { type PriceList, readPrices } from '../bill/price-list.ts';
 import { readBill } from '../bill/read-bill.ts';
+import { isReceipt, judgeReceipt, type ReceiptFinding, readReceiptCharge } from '../bill/receipt-charge.ts';
 import { type ChargeFinding, verifyCharge } from '../bill/verify-charge.ts';
 import { readOrigin } from '../origin.ts';
 import { asUsage, onlyOne, readText } from './settings.ts';
@@ -9,8 +10,10 @@ import { type ExitCode, printableLine, type Terminal, UsageError } from './termi
 
 export const verifyBillHelp = `sotto verify-bill FILE|-: recomputes every charge of a bill, to the nano-dollar, and says which do not add up.
 
-A bill is a page of GET /v1/usage, or one answer with its usage. Prices are those that the service lists now, or those of a
-list that you kept: a charge from before a change of prices needs the list from before.
+A bill is a receipt (GET /v1/inference/receipt), a page of GET /v1/usage, or one answer with its usage. A receipt brings its own
+usage, price and catalog digest, and is compared with a list of prices where you give one; whether the broker signed it is not
+looked at here. The others need prices: those that the service lists now, or those of a list that you kept: a charge from before
+a change of prices needs the list from before.
 
   --control-url URL    take the prices from the control origin (GET /v1/catalog/models; no key is sent)
   --prices FILE        take them from a file with that answer
@@ -28,14 +31,17 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
     options: { json: { type: 'boolean' }, prices: { type: 'string' }, 'control-url': { type: 'string' } },
   });
   const file = onlyOne('FILE', positionals);
-  const bill = readBill(file === '-' ? await readAll(terminal) : readText('FILE', file));
+  const text = file === '-' ? await readAll(terminal) : readText('FILE', file);
+  const document = parse(text);
+  if (isReceipt(document)) return verifyReceiptBill(terminal, { file, document, ...values });
+  const bill = readBill(text);
   if (typeof bill === 'string') throw new UsageError(`${file}: ${bill}.`);
   const prices = await pricesFrom(values.prices, values['control-url']);
   if (typeof prices === 'string') {
     terminal.note(`${prices}\n`);
     return 3;
   }
-  const findings = bill.charges.map((charge) => verifyCharge(charge, prices));
+  const findings = bill.charges.map((charge) => verifyCharge(charge, prices.prices));
   terminal.out(values.json ? `${JSON.stringify(findings.map(asJson), undefined, 2)}\n` : asText(findings));
   if (bill.hasMore)
     terminal.note('There are more charges after this page: ask for it with its `next_cursor` as `cursor`.\n');
@@ -43,11 +49,55 @@ export async function verifyBillCommand(terminal: Terminal, args: readonly strin
   return findings.some(({ result }) => result === 'unknown') ? 3 : 0;
 }
 
+const receiptWords: Readonly<Record<ReceiptFinding, string>> = {
+  exact: 'adds up',
+  below: 'is less than the price says',
+  above: 'DOES NOT ADD UP',
+  other_price: 'ADDS UP AT A PRICE THAT ITS CATALOG DOES NOT HAVE',
+  other_catalog: 'adds up; the list of prices is of another catalog, and was not compared',
+};
+
+async function verifyReceiptBill(
+  terminal: Terminal,
+  given: {
+    readonly file: string;
+    readonly document: unknown;
+    readonly json?: boolean | undefined;
+    readonly prices?: string | undefined;
+    readonly 'control-url'?: string | undefined;
+  },
+): Promise<ExitCode> {
+  const charge = readReceiptCharge(given.document);
+  if (typeof charge === 'string') throw new UsageError(`${given.file}: it is no bill: ${charge}.`);
+  if ('free' in charge) {
+    terminal.out(
+      given.json ? `${JSON.stringify({ result: 'free' })}\n` : 'Nothing was served, and nothing is charged.\n',
+    );
+    return 0;
+  }
+  const hasList = given.prices !== undefined || given['control-url'] !== undefined;
+  const list = hasList ? await pricesFrom(given.prices, given['control-url']) : undefined;
+  if (typeof list === 'string') {
+    terminal.note(`${list}\n`);
+    return 3;
+  }
+  const result = judgeReceipt(charge, list);
+  const { model, provider, chargeNusd, costNusd, catalogDigest, estimated } = charge;
+  const [charged, cost] = [nusdToDecimal(chargeNusd), nusdToDecimal(costNusd)];
+  if (given.json) {
+    const shown = { model, provider, charged_usd: charged, cost_usd: cost, catalog_digest: catalogDigest, result };
+    terminal.out(`${JSON.stringify(shown, undefined, 2)}\n`);
+  } else {
+    const counted = estimated ? ', its tokens counted by the service' : '';
+    const line = `${charged} USD for ${model} by ${provider}${counted}: ${receiptWords[result]} (usage at its price: ${cost} USD)`;
+    terminal.out(`${printableLine(line)}\nCatalog ${printableLine(catalogDigest)}\n`);
+  }
+  if (result === 'above' || result === 'other_price') return 1;
+  return result === 'other_catalog' ? 3 : 0;
+}
+
 /** The prices; or a sentence that says why the service gives none. */
-async function pricesFrom(
-  file: string | undefined,
-  controlUrl: string | undefined,
-): Promise<readonly ListedPrice[] | string> {
+async function pricesFrom(file: string | undefined, controlUrl: string | undefined): Promise<PriceList | string> {
   if ((file === undefined) === (controlUrl === undefined))
     throw new UsageError('Give one of --control-url and --prices.');
   if (file === undefined) return fetchPrices(controlUrl ?? '');
@@ -56,7 +106,7 @@ async function pricesFrom(
   return prices;
 }
 
-async function fetchPrices(controlUrl: string): Promise<readonly ListedPrice[] | string> {
+async function fetchPrices(controlUrl: string): Promise<PriceList | string> {
   const { origin } = asUsage(() => readOrigin('--control-url', controlUrl));
   const answer = await fetch(`${origin}/v1/catalog/models`, { redirect: 'error' }).catch(() => undefined);
   const list: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined;

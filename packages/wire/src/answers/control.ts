@@ -84,7 +84,12 @@ export const modelAnswerSchema = z.strictObject({
 });
 export type ModelAnswer = z.infer<typeof modelAnswerSchema>;
 
-export const modelListAnswerSchema = z.strictObject({ object: z.literal('list'), data: z.array(modelAnswerSchema) });
+export const modelListAnswerSchema = z.strictObject({
+  object: z.literal('list'),
+  data: z.array(modelAnswerSchema),
+  /** Of the public list: the catalog that it is made from, `sha256:` and hex, as receipts name it. */
+  catalog_digest: z.string().optional(),
+});
 export type ModelListAnswer = z.infer<typeof modelListAnswerSchema>;
 
 /** Answer of `GET /models/uptime` (design 6); null where fewer than 20 requests were measured. */
