@@ -28,6 +28,8 @@ export interface OriginQuestion {
   readonly pins: GatewayPins;
   readonly now: () => number;
   readonly signal?: AbortSignal | undefined;
+  /** How long the origin may take for its evidence: a minute by default. */
+  readonly withinMs?: number | undefined;
 }
 
 /** Asks the origin for evidence with a fresh nonce and verifies it. Never throws for what the origin does. */
@@ -38,9 +40,16 @@ export async function verifyOrigin({
   pins,
   now,
   signal,
+  withinMs = 60_000,
 }: OriginQuestion): Promise<OriginVerification> {
+  signal?.throwIfAborted();
   const nonce = toHex(secureRandom(32));
-  const reading = await readEvidence(platform, origin, nonce, signal);
+  // Every request waits for the same verification: one that drips in may not hold them for ever.
+  const late = AbortSignal.timeout(withinMs);
+  const reading = await readEvidence(() =>
+    platform.readEvidence(origin, nonce, signal === undefined ? late : AbortSignal.any([signal, late])),
+  );
+  signal?.throwIfAborted();
   const verifiedAt = now();
   const challenge = { nonce, origin, pins, now: new Date(verifiedAt), tlsSpki: reading.tlsSpki };
   const verification = await verifyGateway(reading.document, challenge);
@@ -55,16 +64,10 @@ export async function verifyOrigin({
   };
 }
 
-async function readEvidence(
-  platform: Platform,
-  origin: string,
-  nonce: string,
-  signal: AbortSignal | undefined,
-): Promise<EvidenceReading> {
+async function readEvidence(read: () => Promise<EvidenceReading>): Promise<EvidenceReading> {
   try {
-    return await platform.readEvidence(origin, nonce, signal);
+    return await read();
   } catch (error) {
-    if (signal?.aborted) throw signal.reason;
     return { document: undefined, absence: error instanceof ClientError ? error.message : 'The connection failed.' };
   }
 }
