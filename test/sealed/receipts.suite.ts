@@ -90,6 +90,12 @@ export function receiptsSuite(stage: SealedStage): void {
         const receipt: unknown = await (await receiptOf(secret)).json();
         const own = { requestSha256: sha256(body), responseSha256: sha256(text) };
         const outcomes = outcomesOf(await verifyReceipt(receipt, await keySetNow(), own));
+        const { usage } = JSON.parse(text) as { usage: { cost: number; completion_tokens: number } };
+        const { bill } = receiptSchema.parse(receipt);
+        expect(bill).toMatchObject({ estimated: false, usage: { completion_tokens: usage.completion_tokens } });
+        expect(Number(bill?.charge_nusd) / 1e9).toBe(usage.cost);
+        const listed = await fetch(`${service.controlUrl}/catalog/models`);
+        expect(bill?.catalog_digest).toBe(((await listed.json()) as { catalog_digest: string }).catalog_digest);
         const { unchanged, ...others } = outcomes;
         expect(unchanged).toBe('not_made');
         expect(new Set(Object.values(others))).toEqual(new Set(['passed']));

@@ -32,6 +32,7 @@ const environmentSchema = z.object({
     .default('off'),
   ATTESTATION: z.enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` }).default('auto'),
   LOG_LEVEL: setting.logLevel.default('warn'),
+  NODE_ENV: z.string().optional(),
 });
 
 /** What embedded mode runs with. */
@@ -83,6 +84,11 @@ export function readConfig(environment: Environment, projectDir: string): Config
       message: `CONFIDENTIAL_PORT is \`${env.CONFIDENTIAL_PORT}\`: it takes another port than CONTROL_PORT`,
     };
   }
+  const isProduction = env.NODE_ENV === 'production';
+  if (isProduction && env.ATTESTATION === 'simulated') {
+    const message = 'ATTESTATION is `simulated` with NODE_ENV=production: it takes auto, configfs, dstack or off there';
+    return { ok: false, message };
+  }
   return {
     ok: true,
     config: {
@@ -99,7 +105,8 @@ export function readConfig(environment: Environment, projectDir: string): Config
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
-      attestation: env.ATTESTATION,
+      // Whoever says that this is production is shown no evidence that proves nothing.
+      attestation: isProduction && env.ATTESTATION === 'auto' ? 'off' : env.ATTESTATION,
       logLevel: env.LOG_LEVEL,
       billing: billing.settings,
       billingEnvironment: Object.fromEntries(

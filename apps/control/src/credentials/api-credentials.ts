@@ -54,7 +54,7 @@ export async function requireKey(
   if (row === undefined) throw new ServiceError('invalid_api_key');
   if (!kinds.includes(row.kind)) {
     throw new ServiceError('insufficient_scope', {
-      message: `This endpoint takes a ${kinds.join(' or ')} key, and this is a ${row.kind} key.`,
+      message: `The key is of the kind \`${row.kind}\`; this endpoint is for \`${kinds.join('` or `')}\`.`,
     });
   }
   return {
