@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { monitorRedis } from '../kit/redis-monitor.ts';
 import type { Service } from '../kit/service.ts';
 
 /** Everything that a sink holds, as one text. */
@@ -26,17 +27,9 @@ export interface RedisEar {
 
 /** Listens to all that is sent to a Redis: streams are trimmed and keys expire before anyone could look. */
 export async function listenToRedis(url: string): Promise<RedisEar> {
-  const redis = new Redis(url);
-  const monitor = await redis.monitor();
   const heard: string[] = [];
-  monitor.on('monitor', (_time: string, args: string[]) => heard.push(args.join('\n')));
-  return {
-    heard: () => heard.join('\n'),
-    close() {
-      monitor.disconnect();
-      redis.disconnect();
-    },
-  };
+  const monitor = await monitorRedis(url, ({ words }) => heard.push(words.join('\n')));
+  return { heard: () => heard.join('\n'), close: () => monitor.close() };
 }
 
 export async function readSinks(

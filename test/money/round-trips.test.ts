@@ -1,8 +1,8 @@
-import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stage, setStage } from '../chaos/load.ts';
 import { ask, type Flow } from '../kit/call.ts';
 import type { TestRedis } from '../kit/redis.ts';
+import { monitorRedis } from '../kit/redis-monitor.ts';
 import { scripted } from '../kit/scripted-provider.ts';
 import { usageOf } from './world.ts';
 
@@ -23,33 +23,20 @@ afterAll(async () => {
 
 /** Commands by who sends them and what they are, while something runs; a script is named by its digest. */
 async function commandsOf(url: string, run: () => Promise<void>): Promise<Map<string, Map<string, number>>> {
-  const { hostname, port } = new URL(url);
-  // By hand: a client library may lose its place where the first commands are told in one piece with the answer.
-  const monitor = connect(Number(port), hostname);
   const counts = new Map<string, Map<string, number>>();
-  let rest = '';
-  monitor.setEncoding('latin1').on('data', (text: string) => {
-    const lines = (rest + text).split('\r\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const [, source = '', command = '', digest = ''] =
-        /^\+[\d.]+ \[\d+ (\S+)\] "([^"]*)"(?: "([^"]*)")?/.exec(line) ?? [];
-      // What a script calls is not sent by anybody.
-      if (source === '' || source === 'lua') continue;
-      const bySource = counts.get(source) ?? new Map<string, number>();
-      counts.set(source, bySource);
-      const kind = command.toLowerCase() === 'evalsha' ? `script ${digest}` : command.toLowerCase();
-      bySource.set(kind, (bySource.get(kind) ?? 0) + 1);
-    }
+  const monitor = await monitorRedis(url, ({ source, words: [command = '', digest = ''] }) => {
+    // What a script calls is not sent by anybody.
+    if (source === 'lua') return;
+    const bySource = counts.get(source) ?? new Map<string, number>();
+    counts.set(source, bySource);
+    const kind = command.toLowerCase() === 'evalsha' ? `script ${digest}` : command.toLowerCase();
+    bySource.set(kind, (bySource.get(kind) ?? 0) + 1);
   });
-  await new Promise((resolve) => monitor.once('connect', resolve));
-  monitor.write('MONITOR\r\n');
-  await new Promise((resolve) => monitor.once('data', resolve));
   try {
     await run();
     return counts;
   } finally {
-    monitor.destroy();
+    monitor.close();
   }
 }
 
