@@ -98,7 +98,13 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   const workspaces = { sessions, projector: options.projector };
   registerWorkspaces(app, workspaces);
   registerMembers(app, workspaces);
-  registerInvitations(app, { ...workspaces, sendMail: options.sendMail, events, now: options.now });
+  registerInvitations(app, {
+    ...workspaces,
+    sendMail: options.sendMail,
+    events,
+    rateLimit: ownLimit(Math.ceil(options.limits.control / 20)),
+    now: options.now,
+  });
   options.billing.register(app, sessions);
   registerFirstSteps(app, { controlOrigin: options.origin, confidentialOrigin: options.confidentialOrigin });
   return app;

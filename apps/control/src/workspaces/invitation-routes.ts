@@ -10,7 +10,6 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireSession } from '../credentials/session-credentials.ts';
 import type { ControlEvents } from '../events.ts';
-import { ownLimit } from '../limits/rate-limits.ts';
 import type { SendMail } from '../mail/mail.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
@@ -23,15 +22,14 @@ export interface InvitationRoutesDependencies extends WorkspaceRoutesDependencie
   /** Undefined where no mail can be sent: the token is then handed over by whoever invites. */
   readonly sendMail: SendMail | undefined;
   readonly events: Pick<ControlEvents, 'taskFailed'>;
+  /** For invitations: each may send a mail to somebody who did not ask for it. */
+  readonly rateLimit: object;
   readonly now: () => number;
 }
 
 interface OfWorkspace {
   Params: { id: string };
 }
-
-/** Each may send a mail to somebody who did not ask for it. */
-const invitationsAMinute = 30;
 
 /** Invitations to a workspace, and what whoever was invited does with them. Tokens travel in bodies, never in URLs. */
 export function registerInvitations(app: FastifyInstance, deps: InvitationRoutesDependencies): void {
@@ -51,7 +49,7 @@ export function registerInvitations(app: FastifyInstance, deps: InvitationRoutes
 
   app.post<OfWorkspace>(
     '/v1/workspaces/:id/invitations',
-    { config: ownLimit(invitationsAMinute) },
+    { config: deps.rateLimit },
     async (request, reply): Promise<WorkspaceInvitationAnswer> => {
       const { accountId, email } = await requireSession(sessions, request);
       const workspaceId = readWorkspaceId(request.params.id);

@@ -8,6 +8,7 @@ export interface WorkspaceAccess {
   /** The owner's account, which pays. */
   readonly accountId: string;
   readonly name: string;
+  /** Whether it is the caller's default one. */
   readonly isDefault: boolean;
   readonly createdAt: Date;
   readonly preferences: unknown;
@@ -67,7 +68,7 @@ export async function findWorkspace(
   workspaceId: string | undefined,
 ): Promise<WorkspaceAccess | undefined> {
   const { rows } = await client.query<Row>(
-    `select w.id, w.account_id, w.name, w.is_default, w.created_at, w.preferences,
+    `select w.id, w.account_id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at, w.preferences,
        case when w.account_id = $1 then 'owner' else m.role end as role
      from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
      where w.deleted_at is null and (w.account_id = $1 or m.account_id = $1)

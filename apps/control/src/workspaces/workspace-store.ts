@@ -19,12 +19,12 @@ interface Row {
 /** The workspaces that an account owns, the default one first, and then those that it is a member of. */
 export async function listWorkspaces(pool: pg.Pool, accountId: string): Promise<WorkspaceAnswer[]> {
   const { rows } = await pool.query<Row>(
-    `select id, name, is_default, created_at, 'owner' as role from workspaces
-     where account_id = $1 and deleted_at is null
-     union all
-     select w.id, w.name, false, w.created_at, m.role from workspace_members m join workspaces w on w.id = m.workspace_id
-     where m.account_id = $1 and w.deleted_at is null
-     order by is_default desc, role = 'owner' desc, created_at, id`,
+    `select w.id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at,
+       case when w.account_id = $1 then 'owner' else m.role end as role
+     from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
+     where w.deleted_at is null
+       and (w.account_id = $1 or w.id in (select workspace_id from workspace_members where account_id = $1))
+     order by 3 desc, w.account_id = $1 desc, w.created_at, w.id`,
     [accountId],
   );
   return rows.map(({ created_at: createdAt, is_default: isDefault, ...row }) =>
