@@ -198,6 +198,7 @@ describe('at the same time', () => {
     const place = await shared();
     const ann = await join(place, 'member');
     const others = await makeKey(place.owner, place);
+    await makeKey(ann, place);
     await allAtOnce(place, [
       () => makeKey(ann, place),
       () => removeMember(pool, { ...as(place.owner, place), memberId: ann.accountId }),
