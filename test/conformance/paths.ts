@@ -16,6 +16,8 @@ const controlCalls: readonly Call[] = [
   ['GET', '/keys'],
   ['POST', '/keys'],
   ['GET', '/workspaces'],
+  ['POST', '/workspaces'],
+  ['POST', '/invitations/accept'],
   ['GET', '/routing/effective'],
   ['GET', '/routing/preferences'],
   ['PUT', '/routing/preferences'],

@@ -10,6 +10,7 @@ import { isDatabaseUnavailable, orDatabaseFailure } from './database/database.ts
 import type { ControlEvents } from './events.ts';
 import { registerKeys } from './keys/key-routes.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
+import type { SendMail } from './mail/mail.ts';
 import { registerFirstSteps } from './pages/first-steps.ts';
 import type { Projector } from './projection/projector.ts';
 import { registerRouting } from './routing/routing-routes.ts';
@@ -18,6 +19,8 @@ import { registerTee } from './tee/tee-routes.ts';
 import { registerAttestationTickets } from './tickets/attestation-tickets.ts';
 import { registerTickets, type TicketDependencies } from './tickets/ticket-routes.ts';
 import { registerUsage } from './usage/usage-routes.ts';
+import { registerInvitations } from './workspaces/invitation-routes.ts';
+import { registerMembers } from './workspaces/member-routes.ts';
 import { registerWorkspaces } from './workspaces/workspace-routes.ts';
 
 export interface ControlAppOptions {
@@ -27,6 +30,7 @@ export interface ControlAppOptions {
   readonly catalog: CatalogRoutesDependencies;
   readonly billing: Billing;
   readonly tickets: Omit<TicketDependencies, 'rateLimit'>;
+  readonly sendMail: SendMail | undefined;
   readonly limits: { readonly control: number; readonly minting: number; readonly redis: Redis | undefined };
   readonly origin: string;
   readonly events: ControlEvents;
@@ -91,7 +95,16 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   registerKeys(app, { sessions, projector: options.projector });
   registerRouting(app, { sessions, keeper: options.catalog.keeper, projector: options.projector });
   registerUsage(app, { sessions, state: options.state, now: options.now });
-  registerWorkspaces(app, sessions);
+  const workspaces = { sessions, projector: options.projector };
+  registerWorkspaces(app, workspaces);
+  registerMembers(app, workspaces);
+  registerInvitations(app, {
+    ...workspaces,
+    sendMail: options.sendMail,
+    events,
+    rateLimit: ownLimit(Math.ceil(options.limits.control / 20)),
+    now: options.now,
+  });
   options.billing.register(app, sessions);
   registerFirstSteps(app, { controlOrigin: options.origin, confidentialOrigin: options.confidentialOrigin });
   return app;

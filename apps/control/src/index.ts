@@ -14,6 +14,7 @@ export { insertKey } from './keys/key-store.ts';
 export { type AttributedSettlement, type BookingResult, bookSettlements } from './ledger/book-settlements.ts';
 export { creditAccount } from './ledger/post-transaction.ts';
 export type { SettlementLedger } from './ledger/settlement-ledger.ts';
+export { printMail } from './mail/mail.ts';
 export { Projector } from './projection/projector.ts';
 export { Settler } from './settler/settler.ts';
 export { buildControl, type Control, type ControlOptions } from './wiring.ts';

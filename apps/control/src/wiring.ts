@@ -15,6 +15,7 @@ import type { ControlConfig, ControlSecrets } from './config.ts';
 import { openDatabase } from './database/database.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
+import type { SendMail } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
 import { postgresEpochLedger } from './projection/epoch-ledger.ts';
 import { Projector } from './projection/projector.ts';
@@ -41,6 +42,8 @@ export interface ControlOptions {
   /** True where no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone?: boolean;
   readonly billing: BillingOptions;
+  /** Absent: nothing is sent, and what a mail would have carried is handed over by whoever caused it. */
+  readonly sendMail?: SendMail;
   readonly now?: () => number;
 }
 
@@ -155,6 +158,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       now,
     },
     billing,
+    sendMail: options.sendMail,
     limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
     origin,
     confidentialOrigin: options.confidentialOrigin,

@@ -49,8 +49,6 @@ export {
   usageDailyAnswerSchema,
   usagePageSchema,
   usageStatuses,
-  type WorkspaceAnswer,
-  workspaceAnswerSchema,
 } from './answers/control.ts';
 export { embeddingsAnswerPieces, embeddingsAnswerSchema } from './answers/embeddings.ts';
 export { type ImagesAnswer, imagesAnswerAround, imagesAnswerSchema } from './answers/images.ts';
@@ -61,6 +59,19 @@ export {
   routingPreviewAnswerSchema,
 } from './answers/routing.ts';
 export { type UsageAnswer, usageAnswerSchema } from './answers/usage.ts';
+export {
+  type InvitationOfferAnswer,
+  invitationOfferAnswerSchema,
+  type WorkspaceAnswer,
+  type WorkspaceInvitationAnswer,
+  type WorkspaceMemberAnswer,
+  workspaceAnswerSchema,
+  workspaceInvitationAnswerSchema,
+  workspaceInvitationListAnswerSchema,
+  workspaceListAnswerSchema,
+  workspaceMemberAnswerSchema,
+  workspaceMemberListAnswerSchema,
+} from './answers/workspaces.ts';
 export {
   type E2eeFamilyName,
   e2eeFamilies,
@@ -106,7 +117,13 @@ export { type ChatRequest, chatRequestSchema, providerParameters } from './reque
 export { type EmbeddingsRequest, embeddingsRequestSchema } from './requests/embeddings-request.ts';
 export { type ImageRequest, type ImageSettings, imageRequestSchema, imageSettings } from './requests/image-request.ts';
 export { isJsonWithinDepth, maxJsonDepth } from './requests/json-depth.ts';
-export { type CreateKey, createKeySchema, type UpdateKey, updateKeySchema } from './requests/keys-request.ts';
+export {
+  type CreateKey,
+  createKeySchema,
+  keyListQuerySchema,
+  type UpdateKey,
+  updateKeySchema,
+} from './requests/keys-request.ts';
 export { type Message, maxMessages } from './requests/messages.ts';
 export { nonceSchema } from './requests/nonce.ts';
 export { parseRequest, requestError } from './requests/parse-request.ts';
@@ -144,5 +161,14 @@ export {
   usageGroups,
   usageQuerySchema,
 } from './requests/usage-query.ts';
+export {
+  type CreateInvitation,
+  createInvitationSchema,
+  invitationTokenSchema,
+  type MemberRole,
+  memberRoleSchema,
+  workspaceNameSchema,
+} from './requests/workspace-request.ts';
 export { SseEventTooLargeError, SseParser, type SseParserOptions } from './sse/parser.ts';
 export { sseComment, sseDone, sseFrame } from './sse/writer.ts';
+export { isRoleAtLeast, type WorkspaceRole, workspaceRoles } from './workspace-role.ts';

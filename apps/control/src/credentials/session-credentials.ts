@@ -15,8 +15,13 @@ export interface SessionDependencies {
   readonly onAccountMade: (account: AccountIds) => Promise<void>;
 }
 
+/** Whoever is signed in. `email` is theirs as they signed up with it; nothing has proved yet that it is. */
+export interface SignedIn extends AccountIds {
+  readonly email: string;
+}
+
 /** The account of a request's session. Throws `unauthenticated`, or `forbidden` for a request from another site. */
-export async function requireSession(deps: SessionDependencies, request: FastifyRequest): Promise<AccountIds> {
+export async function requireSession(deps: SessionDependencies, request: FastifyRequest): Promise<SignedIn> {
   const verdict = assertSameOrigin(request, deps.allowedOrigins);
   if (!verdict.ok)
     throw new ServiceError('forbidden', { message: 'This request does not come from an allowed origin.' });
@@ -31,5 +36,5 @@ export async function requireSession(deps: SessionDependencies, request: Fastify
   }
   const account = await ensureAccount(deps.pool, { id: session.userId, name: session.email });
   if (account.created) await deps.onAccountMade(account);
-  return account;
+  return { ...account, email: session.email };
 }

@@ -55,6 +55,8 @@ export const workspaces = pgTable(
     /** `preferencesSchema` of packages/router. */
     preferences: jsonb('preferences').notNull(),
     createdAt: createdAt(),
+    /** Its keys were revoked with it; the row stays for what they did. */
+    deletedAt: instant('deleted_at'),
   },
   (table) => [
     index('workspaces_account_idx').on(table.accountId),
@@ -73,6 +75,10 @@ export const apiKeys = pgTable(
     workspaceId: uuid('workspace_id')
       .notNull()
       .references(() => workspaces.id),
+    /** Who made it; it stops when they leave the workspace. `account_id` is who pays. */
+    createdBy: uuid('created_by')
+      .notNull()
+      .references(() => accounts.id),
     kind: text('kind', { enum: ['inference', 'management'] }).notNull(),
     name: text('name').notNull(),
     hash: text('hash').notNull().unique(),

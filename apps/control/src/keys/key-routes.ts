@@ -1,11 +1,21 @@
 import { readJsonBody } from '@sotto/http';
 import { type Nusd, usdToNusd } from '@sotto/money';
-import { StateUnavailableError } from '@sotto/state';
-import { createKeySchema, type KeyAnswer, parseRequest, ServiceError, updateKeySchema } from '@sotto/wire';
+import {
+  createKeySchema,
+  type KeyAnswer,
+  keyListQuerySchema,
+  parseRequest,
+  ServiceError,
+  updateKeySchema,
+} from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type { SessionDependencies } from '../credentials/session-credentials.ts';
-import { requireSession } from '../credentials/session-credentials.ts';
+import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
+import { isUuid } from '../workspaces/path-ids.ts';
+import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
+import { lockKey, unknownKey } from './key-access.ts';
 import { insertKey, listKeys, revokeKey, updateKey } from './key-store.ts';
 
 export interface KeyRoutesDependencies {
@@ -13,41 +23,41 @@ export interface KeyRoutesDependencies {
   readonly projector: Projector;
 }
 
-const uuidPattern = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-
 /** `/v1/keys` (design 6, "keys by session"). The secret of a key is in the answer that makes it, and never again. */
 export function registerKeys(app: FastifyInstance, { sessions, projector }: KeyRoutesDependencies): void {
   const { pool } = sessions;
 
   app.get('/v1/keys', async (request, reply) => {
     const { accountId } = await requireSession(sessions, request);
+    const { workspace_id: workspaceId } = parseRequest(keyListQuerySchema, request.query);
     reply.header('cache-control', 'no-store');
-    return { data: await listKeys(pool, accountId) };
+    if (workspaceId === undefined) return { data: await listKeys(pool, { accountId }) };
+    await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+    return { data: await listKeys(pool, { workspaceId }) };
   });
 
   app.post('/v1/keys', async (request, reply): Promise<KeyAnswer> => {
-    const account = await requireSession(sessions, request);
+    const { accountId } = await requireSession(sessions, request);
     const asked = parseRequest(createKeySchema, readJsonBody(request.body));
-    const workspaceId = asked.workspace_id ?? account.defaultWorkspaceId;
-    const owned = await pool.query('select 1 from workspaces where id = $1 and account_id = $2', [
-      workspaceId,
-      account.accountId,
-    ]);
-    if (owned.rowCount === 0) {
-      throw new ServiceError('not_found', { message: 'This account has no such workspace.', param: 'workspace_id' });
-    }
-    const key = await insertKey(pool, {
-      accountId: account.accountId,
-      workspaceId,
-      kind: asked.kind,
-      name: asked.name,
-      creditLimitNusd: readLimit(asked.credit_limit_usd) ?? undefined,
-      openaiCompatible: asked.openai_compatible ?? true,
+    const creditLimitNusd = readLimit(asked.credit_limit_usd) ?? undefined;
+    const key = await inTransaction(pool, async (client) => {
+      const workspace = await lockWorkspace(client, {
+        accountId,
+        workspaceId: asked.workspace_id,
+        action: asked.kind === 'management' ? 'makeManagementKeys' : 'useOwnKeys',
+      });
+      return insertKey(client, {
+        accountId: workspace.accountId,
+        createdBy: accountId,
+        workspaceId: workspace.id,
+        kind: asked.kind,
+        name: asked.name,
+        creditLimitNusd,
+        openaiCompatible: asked.openai_compatible ?? true,
+      });
     });
-    // The secret is shown now or never: where the state is away, the key is projected with whatever else has changed.
-    await projector.key(key.id).catch((error: unknown) => {
-      if (!(error instanceof StateUnavailableError)) throw error;
-    });
+    // The secret is shown now or never, so an answer does not wait for a state that is away.
+    await projectKeys(projector, [key.id]);
     reply.code(201).header('cache-control', 'no-store');
     return key;
   });
@@ -61,7 +71,10 @@ export function registerKeys(app: FastifyInstance, { sessions, projector }: KeyR
       creditLimitNusd: readLimit(asked.credit_limit_usd),
     };
     const id = readId(request.params.id);
-    const key = await updateKey(pool, accountId, id, change);
+    const key = await inTransaction(pool, async (client) => {
+      await lockKey(client, accountId, id);
+      return updateKey(client, id, change);
+    });
     if (key === undefined) throw unknownKey();
     await projector.key(id);
     reply.header('cache-control', 'no-store');
@@ -71,16 +84,17 @@ export function registerKeys(app: FastifyInstance, { sessions, projector }: KeyR
   app.delete<{ Params: { id: string } }>('/v1/keys/:id', async (request, reply) => {
     const { accountId } = await requireSession(sessions, request);
     const id = readId(request.params.id);
-    if (!(await revokeKey(pool, accountId, id))) throw unknownKey();
+    await inTransaction(pool, async (client) => {
+      await lockKey(client, accountId, id);
+      await revokeKey(client, id);
+    });
     await projector.key(id);
     return reply.code(204).send();
   });
 }
 
-const unknownKey = (): ServiceError => new ServiceError('not_found', { message: 'This account has no such key.' });
-
 function readId(text: string): string {
-  if (!uuidPattern.test(text)) throw unknownKey();
+  if (!isUuid(text)) throw unknownKey();
   return text;
 }
 

@@ -5,7 +5,10 @@ import type { KeyAnswer } from '@sotto/wire';
 import type pg from 'pg';
 
 export interface NewKey {
+  /** Who pays. */
   readonly accountId: string;
+  /** Who made it; default: the account itself. */
+  readonly createdBy?: string;
   readonly workspaceId: string;
   readonly kind: KeyKind;
   readonly name: string;
@@ -25,6 +28,7 @@ interface KeyRow {
   name: string;
   kind: KeyKind;
   workspace_id: string;
+  created_by: string;
   preview: string;
   credit_limit_nusd: string | null;
   spent_nusd: string;
@@ -35,14 +39,17 @@ interface KeyRow {
 }
 
 const columns =
-  'id, name, kind, workspace_id, preview, credit_limit_nusd, spent_nusd, openai_compatible, created_at, last_used_at, revoked_at';
+  'id, name, kind, workspace_id, created_by, preview, credit_limit_nusd, spent_nusd, openai_compatible, created_at, last_used_at, revoked_at';
 
 /** Makes a key. The secret is in the answer and nowhere else. */
-export async function insertKey(pool: pg.Pool, key: NewKey): Promise<KeyAnswer & { readonly key: string }> {
+export async function insertKey(
+  client: pg.Pool | pg.PoolClient,
+  key: NewKey,
+): Promise<KeyAnswer & { readonly key: string }> {
   const secret = createApiKey(key.kind);
-  const { rows } = await pool.query<KeyRow>(
-    `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${columns}`,
+  const { rows } = await client.query<KeyRow>(
+    `insert into api_keys (id, account_id, workspace_id, kind, name, hash, preview, credit_limit_nusd, openai_compatible, created_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${columns}`,
     [
       randomUUID(),
       key.accountId,
@@ -53,6 +60,7 @@ export async function insertKey(pool: pg.Pool, key: NewKey): Promise<KeyAnswer &
       `${secret.slice(0, 10)}…${secret.slice(-4)}`,
       key.creditLimitNusd ?? null,
       key.openaiCompatible,
+      key.createdBy ?? key.accountId,
     ],
   );
   const [row] = rows;
@@ -60,29 +68,32 @@ export async function insertKey(pool: pg.Pool, key: NewKey): Promise<KeyAnswer &
   return { ...toAnswer(row), key: secret };
 }
 
-export async function listKeys(pool: pg.Pool, accountId: string): Promise<KeyAnswer[]> {
+/** The keys that an account pays for, or those of a workspace, whoever paid. */
+export async function listKeys(
+  pool: pg.Pool,
+  of: { readonly accountId: string } | { readonly workspaceId: string },
+): Promise<KeyAnswer[]> {
+  const [column, id] = 'workspaceId' in of ? ['workspace_id', of.workspaceId] : ['account_id', of.accountId];
   const { rows } = await pool.query<KeyRow>(
-    `select ${columns} from api_keys where account_id = $1 order by created_at, id`,
-    [accountId],
+    `select ${columns} from api_keys where ${column} = $1 order by created_at, id`,
+    [id],
   );
   return rows.map(toAnswer);
 }
 
-/** Changes a key of an account; undefined where the account has no such key, or it was revoked. */
+/** Changes a key; undefined where it was revoked. */
 export async function updateKey(
-  pool: pg.Pool,
-  accountId: string,
+  client: pg.PoolClient,
   keyId: string,
   change: KeyChange,
 ): Promise<KeyAnswer | undefined> {
-  const { rows } = await pool.query<KeyRow>(
-    `update api_keys set name = coalesce($3, name), openai_compatible = coalesce($4, openai_compatible),
-       credit_limit_nusd = case when $5 then $6::bigint else credit_limit_nusd end,
+  const { rows } = await client.query<KeyRow>(
+    `update api_keys set name = coalesce($2, name), openai_compatible = coalesce($3, openai_compatible),
+       credit_limit_nusd = case when $4 then $5::bigint else credit_limit_nusd end,
        generation = generation + 1, funds_version = funds_version + 1
-     where id = $1 and account_id = $2 and revoked_at is null returning ${columns}`,
+     where id = $1 and revoked_at is null returning ${columns}`,
     [
       keyId,
-      accountId,
       change.name ?? null,
       change.openaiCompatible ?? null,
       change.creditLimitNusd !== undefined,
@@ -92,13 +103,12 @@ export async function updateKey(
   return rows[0] && toAnswer(rows[0]);
 }
 
-/** Revokes a key of an account; its history stays. False where there is none. Revoking twice is the same as once. */
-export async function revokeKey(pool: pg.Pool, accountId: string, keyId: string): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    'update api_keys set revoked_at = coalesce(revoked_at, now()), generation = generation + 1 where id = $1 and account_id = $2',
-    [keyId, accountId],
+/** Revokes a key; its history stays. Revoking twice is the same as once. */
+export async function revokeKey(client: pg.PoolClient, keyId: string): Promise<void> {
+  await client.query(
+    'update api_keys set revoked_at = coalesce(revoked_at, now()), generation = generation + 1 where id = $1',
+    [keyId],
   );
-  return rowCount === 1;
 }
 
 const toAnswer = (row: KeyRow): KeyAnswer => ({
@@ -106,6 +116,7 @@ const toAnswer = (row: KeyRow): KeyAnswer => ({
   name: row.name,
   kind: row.kind,
   workspace_id: row.workspace_id,
+  created_by: row.created_by,
   preview: row.preview,
   credit_limit_usd: row.credit_limit_nusd === null ? null : nusdToUsd(BigInt(row.credit_limit_nusd)),
   spent_usd: nusdToUsd(BigInt(row.spent_nusd)),

@@ -2,32 +2,16 @@ import { type Preferences, preferencesSchema, readPreferences } from '@sotto/rou
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
+import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';
 
-/** A workspace of the account: the named one, or its default one. Throws `not_found` for any other. */
-async function findWorkspace(
-  client: pg.Pool | pg.PoolClient,
-  accountId: string,
-  workspaceId: string | undefined,
-  lock: '' | 'for update',
-): Promise<{ readonly id: string; readonly preferences: Preferences }> {
-  const { rows } = await client.query<{ id: string; preferences: unknown }>(
-    `select id, preferences from workspaces
-     where account_id = $1 and (id = $2::uuid or ($2::uuid is null and is_default)) ${lock}`,
-    [accountId, workspaceId ?? null],
-  );
-  const [row] = rows;
-  if (row === undefined) {
-    throw new ServiceError('not_found', { message: 'This account has no such workspace.', param: 'workspace_id' });
-  }
-  return { id: row.id, preferences: preferencesSchema.parse(row.preferences) };
-}
-
+/** The preferences of a workspace, for anybody in it; without an id, of the account's default one. */
 export async function readWorkspacePreferences(
   pool: pg.Pool,
   accountId: string,
   workspaceId: string | undefined,
 ): Promise<Preferences> {
-  return (await findWorkspace(pool, accountId, workspaceId, '')).preferences;
+  const { preferences } = await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+  return preferencesSchema.parse(preferences);
 }
 
 /**
@@ -39,13 +23,16 @@ export async function putWorkspacePreferences(
   { accountId, workspaceId, sent }: { accountId: string; workspaceId: string | undefined; sent: unknown },
 ): Promise<{ readonly preferences: Preferences; readonly keyIds: readonly string[] }> {
   return inTransaction(pool, async (client) => {
-    const { id, preferences: kept } = await findWorkspace(client, accountId, workspaceId, 'for update');
-    const read = readPreferences(sent, kept);
+    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'writePreferences' });
+    const read = readPreferences(sent, preferencesSchema.parse(workspace.preferences));
     if (!read.ok) throw new ServiceError(read.refusal.type, read.refusal);
-    await client.query('update workspaces set preferences = $2 where id = $1', [id, JSON.stringify(read.value)]);
+    await client.query('update workspaces set preferences = $2 where id = $1', [
+      workspace.id,
+      JSON.stringify(read.value),
+    ]);
     const { rows } = await client.query<{ id: string }>(
       'update api_keys set generation = generation + 1 where workspace_id = $1 returning id',
-      [id],
+      [workspace.id],
     );
     return { preferences: read.value, keyIds: rows.map((row) => row.id) };
   });

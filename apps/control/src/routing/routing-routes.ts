@@ -1,6 +1,5 @@
 import { readJsonBody } from '@sotto/http';
 import { bestOfBand, type PlanningContext, type Preferences, readPreferences } from '@sotto/router';
-import { StateUnavailableError } from '@sotto/state';
 import {
   eligibleModelsSchema,
   parseRequest,
@@ -12,6 +11,7 @@ import type { FastifyInstance } from 'fastify';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { requireKey } from '../credentials/api-credentials.ts';
 import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
+import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
 import { putWorkspacePreferences, readWorkspacePreferences } from './preferences-store.ts';
 import { eligibleModels, previewRouting } from './preview.ts';
@@ -47,9 +47,7 @@ export function registerRouting(
     const put = { accountId, workspaceId, sent: readJsonBody(request.body) };
     const { preferences, keyIds } = await putWorkspacePreferences(pool, put);
     // Every broker has them when this answers; where the state is away, as soon as it is back.
-    await Promise.all(keyIds.map((id) => projector.key(id))).catch((error: unknown) => {
-      if (!(error instanceof StateUnavailableError)) throw error;
-    });
+    await projectKeys(projector, keyIds);
     reply.header('cache-control', 'no-store');
     return preferences;
   });

@@ -13,6 +13,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireKey } from '../credentials/api-credentials.ts';
 import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
+import { findWorkspace } from '../workspaces/workspace-access.ts';
 import { sendCsv, wantsCsv } from './csv.ts';
 import { exportDaily, readDaily } from './daily-store.ts';
 import { dateOf, dayRange } from './day-range.ts';
@@ -56,12 +57,21 @@ const sumColumns = [
   'cost',
 ] as const;
 
-/** `/v1/balance` and `/v1/usage`: with a management key, or with a session for its own account (design 6). */
+/**
+ * `/v1/balance` and `/v1/usage`: with a management key, or with a session for its own account (design 6) and,
+ * as to usage, for workspaces that it is a member of.
+ */
 export function registerUsage(app: FastifyInstance, { sessions, state, now }: UsageRoutesDependencies): void {
   const { pool } = sessions;
 
   const owner = async (request: FastifyRequest): Promise<{ accountId: string; walletId: string }> =>
     bearerToken(request) === undefined ? requireSession(sessions, request) : requireKey(pool, request, ['management']);
+
+  /** Whose usage is read: of a workspace that the caller was invited to, its owner's; else the caller's own. */
+  const payerOf = async (request: FastifyRequest, accountId: string, workspaceId: string | undefined) => {
+    if (workspaceId === undefined || bearerToken(request) !== undefined) return accountId;
+    return (await findWorkspace(pool, accountId, workspaceId))?.accountId ?? accountId;
+  };
 
   app.get('/v1/balance', async (request, reply): Promise<BalanceAnswer> => {
     const { walletId } = await owner(request);
@@ -78,8 +88,9 @@ export function registerUsage(app: FastifyInstance, { sessions, state, now }: Us
   });
 
   app.get('/v1/usage', async (request, reply): Promise<UsagePage | FastifyReply> => {
-    const { accountId } = await owner(request);
+    const caller = await owner(request);
     const query = parseRequest(usageQuerySchema, request.query);
+    const accountId = await payerOf(request, caller.accountId, query.workspace_id);
     reply.header('cache-control', 'no-store');
     if (!wantsCsv(query.format, request.headers.accept)) return readUsage(pool, accountId, query);
     return sendCsv(reply, {
@@ -90,8 +101,9 @@ export function registerUsage(app: FastifyInstance, { sessions, state, now }: Us
   });
 
   app.get('/v1/usage/daily', async (request, reply): Promise<UsageDailyAnswer | FastifyReply> => {
-    const { accountId } = await owner(request);
+    const caller = await owner(request);
     const { group_by: groups, format, from, to, ...filters } = parseRequest(usageDailyQuerySchema, request.query);
+    const accountId = await payerOf(request, caller.accountId, filters.workspace_id);
     const days = dayRange({ from, to }, now());
     const question = { accountId, days, groups, filters };
     reply.header('cache-control', 'no-store');

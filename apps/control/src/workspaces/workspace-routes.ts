@@ -1,30 +1,51 @@
-import type { WorkspaceAnswer } from '@sotto/wire';
+import { readJsonBody } from '@sotto/http';
+import { parseRequest, type WorkspaceAnswer, workspaceNameSchema } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
+import { projectKeys } from '../projection/project-keys.ts';
+import type { Projector } from '../projection/projector.ts';
+import { readWorkspaceId } from './path-ids.ts';
+import { createWorkspace, deleteWorkspace, listWorkspaces, renameWorkspace } from './workspace-store.ts';
 
-interface Row {
-  id: string;
-  name: string;
-  is_default: boolean;
-  created_at: Date;
+export interface WorkspaceRoutesDependencies {
+  readonly sessions: SessionDependencies;
+  readonly projector: Projector;
 }
 
-/** `GET /v1/workspaces` (interface 4.4). Every account has a default one. */
-export function registerWorkspaces(app: FastifyInstance, sessions: SessionDependencies): void {
+interface OfWorkspace {
+  Params: { id: string };
+}
+
+/** `/v1/workspaces` (interface 4.4). Every account has a default one. */
+export function registerWorkspaces(app: FastifyInstance, { sessions, projector }: WorkspaceRoutesDependencies): void {
+  const { pool } = sessions;
+
   app.get('/v1/workspaces', async (request, reply): Promise<{ data: WorkspaceAnswer[] }> => {
     const { accountId } = await requireSession(sessions, request);
-    const { rows } = await sessions.pool.query<Row>(
-      'select id, name, is_default, created_at from workspaces where account_id = $1 order by is_default desc, created_at, id',
-      [accountId],
-    );
     reply.header('cache-control', 'no-store');
-    return {
-      data: rows.map((row) => ({
-        id: row.id,
-        name: row.name,
-        is_default: row.is_default,
-        created_at: row.created_at.toISOString(),
-      })),
-    };
+    return { data: await listWorkspaces(pool, accountId) };
+  });
+
+  app.post('/v1/workspaces', async (request, reply): Promise<WorkspaceAnswer> => {
+    const { accountId } = await requireSession(sessions, request);
+    const { name } = parseRequest(workspaceNameSchema, readJsonBody(request.body));
+    const made = await createWorkspace(pool, accountId, name);
+    reply.code(201).header('cache-control', 'no-store');
+    return made;
+  });
+
+  app.patch<OfWorkspace>('/v1/workspaces/:id', async (request, reply): Promise<WorkspaceAnswer> => {
+    const { accountId } = await requireSession(sessions, request);
+    const workspaceId = readWorkspaceId(request.params.id);
+    const { name } = parseRequest(workspaceNameSchema, readJsonBody(request.body));
+    reply.header('cache-control', 'no-store');
+    return renameWorkspace(pool, { accountId, workspaceId }, name);
+  });
+
+  app.delete<OfWorkspace>('/v1/workspaces/:id', async (request, reply) => {
+    const { accountId } = await requireSession(sessions, request);
+    const workspaceId = readWorkspaceId(request.params.id);
+    await projectKeys(projector, await deleteWorkspace(pool, { accountId, workspaceId }));
+    return reply.code(204).send();
   });
 }

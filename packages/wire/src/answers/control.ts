@@ -195,6 +195,8 @@ export const keyAnswerSchema = z.strictObject({
   name: z.string(),
   kind: z.enum(['inference', 'management']),
   workspace_id: z.uuid(),
+  /** The account of whoever made it. */
+  created_by: z.uuid(),
   preview: z.string(),
   credit_limit_usd: usd.nullable(),
   spent_usd: usd,
@@ -207,15 +209,6 @@ export const keyAnswerSchema = z.strictObject({
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 
 export const keyListAnswerSchema = z.strictObject({ data: z.array(keyAnswerSchema) });
-
-/** Answer of `GET /workspaces`. */
-export const workspaceAnswerSchema = z.strictObject({
-  id: z.uuid(),
-  name: z.string(),
-  is_default: z.boolean(),
-  created_at: instant,
-});
-export type WorkspaceAnswer = z.infer<typeof workspaceAnswerSchema>;
 
 /** The error envelope (interface 2.7). */
 export const errorAnswerSchema = z.strictObject({

@@ -22,3 +22,6 @@ export const updateKeySchema = z.strictObject({
   openai_compatible: z.boolean().optional(),
 });
 export type UpdateKey = z.infer<typeof updateKeySchema>;
+
+/** Query of `GET /keys`: without a workspace, all keys that the account pays for. */
+export const keyListQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });

@@ -1,0 +1,27 @@
+import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { assertMay } from '../workspaces/permissions.ts';
+import { lockWorkspace } from '../workspaces/workspace-access.ts';
+
+/**
+ * Locks the workspace of a key whose caller may change it: its maker, or one who may change all of them. Throws
+ * `not_found` to whoever is not in that workspace, and `forbidden` to whoever is, with a role too weak.
+ */
+export async function lockKey(client: pg.PoolClient, accountId: string, keyId: string): Promise<void> {
+  const { rows } = await client.query<{ workspace_id: string; created_by: string; kind: string }>(
+    'select workspace_id, created_by, kind from api_keys where id = $1',
+    [keyId],
+  );
+  const [key] = rows;
+  if (key === undefined) throw unknownKey();
+  const { role } = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' }).catch(
+    (error: unknown) => {
+      throw error instanceof ServiceError && error.type === 'not_found' ? unknownKey() : error;
+    },
+  );
+  if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
+  assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
+}
+
+export const unknownKey = (): ServiceError =>
+  new ServiceError('not_found', { message: 'This account has no such key.' });

@@ -1,0 +1,95 @@
+import { readJsonBody } from '@sotto/http';
+import {
+  createInvitationSchema,
+  type InvitationOfferAnswer,
+  invitationTokenSchema,
+  parseRequest,
+  type WorkspaceAnswer,
+  type WorkspaceInvitationAnswer,
+} from '@sotto/wire';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireSession } from '../credentials/session-credentials.ts';
+import type { ControlEvents } from '../events.ts';
+import type { SendMail } from '../mail/mail.ts';
+import { projectKeys } from '../projection/project-keys.ts';
+import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
+import { invitationMail } from './invitation-mail.ts';
+import { inviteAddress, listInvitations, unknownInvitation, withdrawInvitation } from './invitation-store.ts';
+import { isUuid, readWorkspaceId } from './path-ids.ts';
+import type { WorkspaceRoutesDependencies } from './workspace-routes.ts';
+
+export interface InvitationRoutesDependencies extends WorkspaceRoutesDependencies {
+  /** Undefined where no mail can be sent: the token is then handed over by whoever invites. */
+  readonly sendMail: SendMail | undefined;
+  readonly events: Pick<ControlEvents, 'taskFailed'>;
+  /** For invitations: each may send a mail to somebody who did not ask for it. */
+  readonly rateLimit: object;
+  readonly now: () => number;
+}
+
+interface OfWorkspace {
+  Params: { id: string };
+}
+
+/** Invitations to a workspace, and what whoever was invited does with them. Tokens travel in bodies, never in URLs. */
+export function registerInvitations(app: FastifyInstance, deps: InvitationRoutesDependencies): void {
+  const { sessions, projector, now } = deps;
+  const { pool } = sessions;
+  const invited = async (request: FastifyRequest): Promise<Invited> => {
+    const { accountId, email } = await requireSession(sessions, request);
+    return { accountId, email, ...parseRequest(invitationTokenSchema, readJsonBody(request.body)) };
+  };
+
+  app.get<OfWorkspace>('/v1/workspaces/:id/invitations', async (request, reply) => {
+    const { accountId } = await requireSession(sessions, request);
+    const workspaceId = readWorkspaceId(request.params.id);
+    reply.header('cache-control', 'no-store');
+    return { data: await listInvitations(pool, { accountId, workspaceId }, now()) };
+  });
+
+  app.post<OfWorkspace>(
+    '/v1/workspaces/:id/invitations',
+    { config: deps.rateLimit },
+    async (request, reply): Promise<WorkspaceInvitationAnswer> => {
+      const { accountId, email } = await requireSession(sessions, request);
+      const workspaceId = readWorkspaceId(request.params.id);
+      const asked = parseRequest(createInvitationSchema, readJsonBody(request.body));
+      const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId }, asked, now());
+      // Not waited for: how long a mail takes is nobody's business, and the token is in the answer.
+      void deps
+        .sendMail?.(invitationMail({ ...invitation, workspace, invitedBy: email }))
+        .catch((error: unknown) => deps.events.taskFailed('mail', error));
+      reply.code(201).header('cache-control', 'no-store');
+      return invitation;
+    },
+  );
+
+  app.delete<{ Params: { id: string; invitationId: string } }>(
+    '/v1/workspaces/:id/invitations/:invitationId',
+    async (request, reply) => {
+      const { accountId } = await requireSession(sessions, request);
+      const workspaceId = readWorkspaceId(request.params.id);
+      const { invitationId } = request.params;
+      if (!isUuid(invitationId)) throw unknownInvitation();
+      await withdrawInvitation(pool, { accountId, workspaceId }, invitationId);
+      return reply.code(204).send();
+    },
+  );
+
+  app.post('/v1/invitations/read', async (request, reply): Promise<InvitationOfferAnswer> => {
+    reply.header('cache-control', 'no-store');
+    return readOffer(pool, await invited(request), now());
+  });
+
+  app.post('/v1/invitations/accept', async (request, reply): Promise<WorkspaceAnswer> => {
+    const { workspace, keyIds } = await acceptInvitation(pool, await invited(request), now());
+    await projectKeys(projector, keyIds);
+    reply.header('cache-control', 'no-store');
+    return workspace;
+  });
+
+  app.post('/v1/invitations/decline', async (request, reply) => {
+    await declineInvitation(pool, await invited(request), now());
+    return reply.code(204).send();
+  });
+}

@@ -1,0 +1,138 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hashSecret } from '@sotto/state';
+import { type CreateInvitation, ServiceError, type WorkspaceInvitationAnswer, type WorkspaceRole } from '@sotto/wire';
+import type pg from 'pg';
+import { inTransaction } from '../database/in-transaction.ts';
+import { assertMay } from './permissions.ts';
+import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
+import type { InWorkspace } from './workspace-store.ts';
+
+const lifeMs = 7 * 24 * 60 * 60 * 1000;
+const mostPending = 100;
+
+interface Row {
+  id: string;
+  email: string;
+  role: WorkspaceRole;
+  created_at: Date;
+  expires_at: Date;
+}
+
+/** An invitation that was just made: the only one that carries its token. */
+export interface NewInvitation {
+  readonly invitation: WorkspaceInvitationAnswer & { readonly token: string };
+  /** The workspace's name. */
+  readonly workspace: string;
+}
+
+/**
+ * Invites an address, whoever it belongs to: the answer is the same for one that has an account and one that has none.
+ * An earlier invitation of the same address is void. Nobody gives a role above their own; `owner` is for members only,
+ * and never of a default workspace. Throws `conflict` where the address is in the workspace already.
+ */
+export async function inviteAddress(
+  pool: pg.Pool,
+  { accountId, workspaceId }: InWorkspace,
+  { email, role }: CreateInvitation,
+  now: number,
+): Promise<NewInvitation> {
+  return inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
+    const present = await roleOfAddress(client, workspace.id, email);
+    if (role === 'owner') {
+      assertMay(workspace.role, 'handOver');
+      if (workspace.isDefault)
+        throw new ServiceError('conflict', { message: 'A default workspace stays with its account.' });
+    }
+    if (present === 'owner' || (present !== undefined && role !== 'owner'))
+      throw new ServiceError('conflict', { message: 'This address is in the workspace already.', param: 'email' });
+    if (present === undefined && role === 'owner') {
+      throw new ServiceError('conflict', {
+        message: 'Only a member can become the owner: invite them first.',
+        param: 'role',
+      });
+    }
+    await client.query(
+      'delete from workspace_invitations where workspace_id = $1 and (email = $2 or expires_at <= $3)',
+      [workspace.id, email, new Date(now)],
+    );
+    const pending = await client.query('select 1 from workspace_invitations where workspace_id = $1', [workspace.id]);
+    if ((pending.rowCount ?? 0) >= mostPending) {
+      throw new ServiceError('conflict', { message: `At most ${mostPending} invitations of a workspace can wait.` });
+    }
+    const token = `sotto_inv_${randomBytes(32).toString('base64url')}`;
+    const { rows } = await client.query<Row>(
+      `insert into workspace_invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7) returning id, email, role, created_at, expires_at`,
+      [randomUUID(), workspace.id, email, role, hashSecret(token), accountId, new Date(now + lifeMs)],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the invitation was not inserted');
+    return { invitation: { ...toAnswer(row), token }, workspace: workspace.name };
+  });
+}
+
+/** The invitations that wait, for those who may make them. */
+export async function listInvitations(
+  pool: pg.Pool,
+  { accountId, workspaceId }: InWorkspace,
+  now: number,
+): Promise<WorkspaceInvitationAnswer[]> {
+  const workspace = await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
+  const { rows } = await pool.query<Row>(
+    `select id, email, role, created_at, expires_at from workspace_invitations
+     where workspace_id = $1 and expires_at > $2 order by created_at, id`,
+    [workspace.id, new Date(now)],
+  );
+  return rows.map(toAnswer);
+}
+
+/** Withdraws an invitation. Throws `not_found` where it no longer waits. */
+export async function withdrawInvitation(
+  pool: pg.Pool,
+  { accountId, workspaceId }: InWorkspace,
+  invitationId: string,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, { accountId, workspaceId, action: 'manageMembers' });
+    const { rowCount } = await client.query('delete from workspace_invitations where id = $1 and workspace_id = $2', [
+      invitationId,
+      workspace.id,
+    ]);
+    if (rowCount === 0) throw unknownInvitation();
+  });
+}
+
+export const unknownInvitation = (): ServiceError =>
+  new ServiceError('not_found', {
+    message: 'There is no such invitation: it was used, withdrawn or replaced, or has expired.',
+  });
+
+async function roleOfAddress(
+  client: pg.PoolClient,
+  workspaceId: string,
+  email: string,
+): Promise<WorkspaceRole | undefined> {
+  const { rows } = await client.query<{ role: WorkspaceRole }>(
+    `select case when w.account_id = a.id then 'owner' else m.role end as role
+     from auth_user u join accounts a on a.user_id = u.id join workspaces w on w.id = $1
+     left join workspace_members m on m.workspace_id = w.id and m.account_id = a.id
+     where u.email = $2 and (w.account_id = a.id or m.account_id is not null)`,
+    [workspaceId, email],
+  );
+  return rows[0]?.role;
+}
+
+const toAnswer = ({
+  id,
+  email,
+  role,
+  created_at: createdAt,
+  expires_at: expiresAt,
+}: Row): WorkspaceInvitationAnswer => ({
+  id,
+  email,
+  role,
+  created_at: createdAt.toISOString(),
+  expires_at: expiresAt.toISOString(),
+});

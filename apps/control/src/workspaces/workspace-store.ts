@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { initialPreferences } from '@sotto/router';
+import { ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
+import type pg from 'pg';
+import { inTransaction } from '../database/in-transaction.ts';
+import { revokeWorkspaceKeys } from './revoke-keys.ts';
+import { lockWorkspace, type WorkspaceAccess } from './workspace-access.ts';
+
+const mostWorkspaces = 100;
+
+interface Row {
+  id: string;
+  name: string;
+  is_default: boolean;
+  created_at: Date;
+  role: WorkspaceRole;
+}
+
+/** The workspaces that an account owns, the default one first, and then those that it is a member of. */
+export async function listWorkspaces(pool: pg.Pool, accountId: string): Promise<WorkspaceAnswer[]> {
+  const { rows } = await pool.query<Row>(
+    `select w.id, w.name, w.is_default and w.account_id = $1 as is_default, w.created_at,
+       case when w.account_id = $1 then 'owner' else m.role end as role
+     from workspaces w left join workspace_members m on m.workspace_id = w.id and m.account_id = $1
+     where w.deleted_at is null
+       and (w.account_id = $1 or w.id in (select workspace_id from workspace_members where account_id = $1))
+     order by 3 desc, w.account_id = $1 desc, w.created_at, w.id`,
+    [accountId],
+  );
+  return rows.map(({ created_at: createdAt, is_default: isDefault, ...row }) =>
+    toAnswer({ ...row, createdAt, isDefault }),
+  );
+}
+
+/** Makes a workspace. Throws `conflict` where the account has as many as it may. */
+export async function createWorkspace(pool: pg.Pool, accountId: string, name: string): Promise<WorkspaceAnswer> {
+  return inTransaction(pool, async (client) => {
+    // Two at once are counted one after the other.
+    await lockWorkspace(client, { accountId, workspaceId: undefined, action: 'read' });
+    const { rowCount } = await client.query('select 1 from workspaces where account_id = $1 and deleted_at is null', [
+      accountId,
+    ]);
+    if ((rowCount ?? 0) >= mostWorkspaces) {
+      throw new ServiceError('conflict', { message: `An account has at most ${mostWorkspaces} workspaces.` });
+    }
+    const { rows } = await client.query<Row>(
+      `insert into workspaces (id, account_id, name, preferences) values ($1, $2, $3, $4)
+       returning id, name, is_default, created_at, 'owner' as role`,
+      [randomUUID(), accountId, name, JSON.stringify(initialPreferences)],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the workspace was not inserted');
+    const { created_at: createdAt, is_default: isDefault, ...rest } = row;
+    return toAnswer({ ...rest, createdAt, isDefault });
+  });
+}
+
+/** A workspace and who asks. */
+export interface InWorkspace {
+  readonly accountId: string;
+  readonly workspaceId: string;
+}
+
+export async function renameWorkspace(pool: pg.Pool, caller: InWorkspace, name: string): Promise<WorkspaceAnswer> {
+  return inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, { ...caller, action: 'rename' });
+    await client.query('update workspaces set name = $2 where id = $1', [workspace.id, name]);
+    return toAnswer({ ...workspace, name });
+  });
+}
+
+/**
+ * Deletes a workspace, and revokes its keys in the same transaction; a key that is being made meanwhile is either
+ * revoked with them or refused. What they did stays. Throws `conflict` for a default one. Answers the keys' ids.
+ */
+export async function deleteWorkspace(pool: pg.Pool, caller: InWorkspace): Promise<readonly string[]> {
+  return inTransaction(pool, async (client) => {
+    const workspace = await lockWorkspace(client, { ...caller, action: 'delete' });
+    if (workspace.isDefault) {
+      throw new ServiceError('conflict', { message: 'The default workspace of an account cannot be deleted.' });
+    }
+    await client.query('update workspaces set deleted_at = now() where id = $1', [workspace.id]);
+    await client.query('delete from workspace_invitations where workspace_id = $1', [workspace.id]);
+    await client.query('delete from workspace_members where workspace_id = $1', [workspace.id]);
+    return revokeWorkspaceKeys(client, workspace.id);
+  });
+}
+
+export const toAnswer = ({
+  id,
+  name,
+  isDefault,
+  role,
+  createdAt,
+}: Pick<WorkspaceAccess, 'id' | 'name' | 'isDefault' | 'role' | 'createdAt'>): WorkspaceAnswer => ({
+  id,
+  name,
+  is_default: isDefault,
+  role,
+  created_at: createdAt.toISOString(),
+});

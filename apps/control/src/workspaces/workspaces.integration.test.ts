@@ -1,0 +1,351 @@
+import { randomUUID } from 'node:crypto';
+import { initialPreferences } from '@sotto/router';
+import { ServiceError, type WorkspaceRole } from '@sotto/wire';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { insertKey } from '../keys/key-store.ts';
+import { putWorkspacePreferences } from '../routing/preferences-store.ts';
+import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
+import { inviteAddress, listInvitations, withdrawInvitation } from './invitation-store.ts';
+import { changeRole, listMembers, removeMember } from './member-store.ts';
+import { lockWorkspace } from './workspace-access.ts';
+import { createWorkspace, deleteWorkspace, listWorkspaces } from './workspace-store.ts';
+
+let postgres: TestPostgres;
+let database: DatabaseConnection;
+let pool: pg.Pool;
+const now = Date.now();
+const dayMs = 86_400_000;
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const url = await postgres.createDatabase();
+  await migrateDatabase(url);
+  database = openDatabase(url);
+  ({ pool } = database);
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+interface Person {
+  readonly accountId: string;
+  readonly email: string;
+}
+
+async function person(): Promise<Person> {
+  const [userId, email] = [randomUUID(), `${randomUUID()}@people.example`];
+  await pool.query('insert into auth_user (id, name, email) values ($1, $2, $3)', [userId, 'x', email]);
+  return { accountId: (await createAccount(pool, { userId, name: email })).accountId, email };
+}
+
+interface Shared {
+  readonly owner: Person;
+  readonly workspaceId: string;
+}
+
+async function shared(): Promise<Shared> {
+  const owner = await person();
+  return { owner, workspaceId: (await createWorkspace(pool, owner.accountId, 'Shared')).id };
+}
+
+const as = ({ accountId }: Person, { workspaceId }: Shared) => ({ accountId, workspaceId });
+
+async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole): Promise<Invited> {
+  const { invitation } = await inviteAddress(pool, as(who, place), { email: to.email, role }, now);
+  return { ...to, token: invitation.token };
+}
+
+async function join(place: Shared, role: WorkspaceRole): Promise<Person> {
+  const who = await person();
+  await acceptInvitation(pool, await offer(place.owner, who, place, role), now);
+  return who;
+}
+
+const rolesIn = async (place: Shared): Promise<ReadonlyMap<string, WorkspaceRole>> =>
+  new Map((await listMembers(pool, as(place.owner, place))).map(({ account_id, role }) => [account_id, role]));
+
+const makeKey = (who: Person, { workspaceId }: Shared) =>
+  inTransaction(pool, async (client) => {
+    const found = await lockWorkspace(client, { accountId: who.accountId, workspaceId, action: 'useOwnKeys' });
+    const kind = 'inference' as const;
+    return insertKey(client, {
+      accountId: found.accountId,
+      createdBy: who.accountId,
+      workspaceId,
+      kind,
+      name: 'x',
+      creditLimitNusd: undefined,
+      openaiCompatible: true,
+    });
+  });
+
+async function workingKeys({ workspaceId }: Shared): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    'select id from api_keys where workspace_id = $1 and revoked_at is null',
+    [workspaceId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** How a piece of work ended: `done`, or the type of its error. */
+const endOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => {
+      if (error instanceof ServiceError) return error.type;
+      throw error;
+    },
+  );
+
+/**
+ * Holds the workspace's row until everything in `works` waits for it: then each has begun before any has written, which
+ * is the interleaving that must not matter.
+ */
+async function allAtOnce({ workspaceId }: Shared, works: readonly (() => Promise<unknown>)[]): Promise<string[]> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
+    const ends = works.map((work) => endOf(work()));
+    for (let waiting = 0; waiting < works.length; ) {
+      const { rows } = await pool.query<{ count: string }>(
+        `select count(*) from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%workspaces%'`,
+      );
+      waiting = Number(rows[0]?.count);
+    }
+    await client.query('commit');
+    return await Promise.all(ends);
+  } finally {
+    client.release();
+  }
+}
+
+describe('at the same time', () => {
+  it('two admins demote each other: one does, and the other no longer may', async () => {
+    const place = await shared();
+    const [ann, ben] = [await join(place, 'admin'), await join(place, 'admin')];
+    const ends = await allAtOnce(place, [
+      () => changeRole(pool, { ...as(ann, place), memberId: ben.accountId }, 'viewer'),
+      () => changeRole(pool, { ...as(ben, place), memberId: ann.accountId }, 'viewer'),
+    ]);
+    expect(ends.sort()).toEqual(['done', 'forbidden']);
+    const roles = await rolesIn(place);
+    expect([roles.get(ann.accountId), roles.get(ben.accountId)].sort()).toEqual(['admin', 'viewer']);
+  });
+
+  it('two admins remove each other: one stays', async () => {
+    const place = await shared();
+    const [ann, ben] = [await join(place, 'admin'), await join(place, 'admin')];
+    const ends = await allAtOnce(place, [
+      () => removeMember(pool, { ...as(ann, place), memberId: ben.accountId }),
+      () => removeMember(pool, { ...as(ben, place), memberId: ann.accountId }),
+    ]);
+    expect(ends.sort()).toEqual(['done', 'not_found']);
+    expect((await rolesIn(place)).size).toBe(2);
+  });
+
+  it('an invitation is accepted twice: once it counts', async () => {
+    const place = await shared();
+    const ann = await person();
+    const invited = await offer(place.owner, ann, place, 'member');
+    const accept = () => acceptInvitation(pool, invited, now);
+    expect((await allAtOnce(place, [accept, accept, accept])).sort()).toEqual(['done', 'not_found', 'not_found']);
+    expect((await rolesIn(place)).get(ann.accountId)).toBe('member');
+  });
+
+  it('an invitation is accepted and withdrawn: one of them finds it', async () => {
+    const place = await shared();
+    const ann = await person();
+    const invited = await offer(place.owner, ann, place, 'member');
+    const [waiting] = await listInvitations(pool, as(place.owner, place), now);
+    const ends = await allAtOnce(place, [
+      () => acceptInvitation(pool, invited, now),
+      () => withdrawInvitation(pool, as(place.owner, place), waiting?.id ?? ''),
+    ]);
+    expect(ends.toSorted()).toEqual(['done', 'not_found']);
+    expect((await rolesIn(place)).has(ann.accountId)).toBe(ends[0] === 'done');
+  });
+
+  it('a workspace is deleted while keys are made and someone joins: nothing is left that works', async () => {
+    const place = await shared();
+    const [ann, ben] = [await join(place, 'member'), await person()];
+    const invited = await offer(place.owner, ben, place, 'member');
+    await makeKey(ann, place);
+    const ends = await allAtOnce(place, [
+      () => makeKey(ann, place),
+      () => deleteWorkspace(pool, as(place.owner, place)),
+      () => makeKey(place.owner, place),
+      () => acceptInvitation(pool, invited, now),
+    ]);
+    expect(ends[1]).toBe('done');
+    for (const end of ends) expect(['done', 'not_found']).toContain(end);
+    expect(await workingKeys(place)).toEqual([]);
+    for (const { accountId } of [ann, ben, place.owner]) {
+      expect((await listWorkspaces(pool, accountId)).map(({ id }) => id)).not.toContain(place.workspaceId);
+    }
+    const { rows } = await pool.query('select 1 from workspace_members where workspace_id = $1', [place.workspaceId]);
+    expect(rows).toEqual([]);
+  });
+
+  it('a member makes a key and is removed: no key of theirs works', async () => {
+    const place = await shared();
+    const ann = await join(place, 'member');
+    const others = await makeKey(place.owner, place);
+    await makeKey(ann, place);
+    await allAtOnce(place, [
+      () => makeKey(ann, place),
+      () => removeMember(pool, { ...as(place.owner, place), memberId: ann.accountId }),
+      () => makeKey(ann, place),
+    ]);
+    expect(await workingKeys(place)).toEqual([others.id]);
+  });
+
+  it('preferences are set by an admin who is being demoted: before it, or not at all', async () => {
+    const place = await shared();
+    const ann = await join(place, 'admin');
+    const [put, demoted] = await allAtOnce(place, [
+      () => putWorkspacePreferences(pool, { ...as(ann, place), sent: initialPreferences }),
+      () => changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member'),
+    ]);
+    expect(demoted).toBe('done');
+    expect(['done', 'forbidden']).toContain(put);
+    const again = putWorkspacePreferences(pool, { ...as(ann, place), sent: initialPreferences });
+    expect(await endOf(again)).toBe('forbidden');
+  });
+
+  it('the one who is to be owner is removed and accepts: the workspace has exactly one owner', async () => {
+    const place = await shared();
+    const ann = await join(place, 'admin');
+    const invited = await offer(place.owner, ann, place, 'owner');
+    const ends = await allAtOnce(place, [
+      () => removeMember(pool, { ...as(place.owner, place), memberId: ann.accountId }),
+      () => acceptInvitation(pool, invited, now),
+    ]);
+    expect(ends.filter((end) => end === 'done')).toHaveLength(1);
+    const { rows } = await pool.query<{ account_id: string }>('select account_id from workspaces where id = $1', [
+      place.workspaceId,
+    ]);
+    expect(rows[0]?.account_id).toBe(ends[0] === 'done' ? place.owner.accountId : ann.accountId);
+  });
+
+  it('as many workspaces are made as fit, and no more', async () => {
+    const { accountId } = await person();
+    await pool.query(
+      `insert into workspaces (id, account_id, name, preferences)
+       select gen_random_uuid(), $1, 'w', $2 from generate_series(1, 97)`,
+      [accountId, JSON.stringify(initialPreferences)],
+    );
+    const ends = await Promise.all(Array.from({ length: 8 }, () => endOf(createWorkspace(pool, accountId, 'more'))));
+    expect(ends.filter((end) => end === 'done')).toHaveLength(2);
+    expect(ends.filter((end) => end === 'conflict')).toHaveLength(6);
+  });
+});
+
+describe('invitations', () => {
+  it('are good for their address only, and stay for it', async () => {
+    const place = await shared();
+    const [ann, eve] = [await person(), await person()];
+    const invited = await offer(place.owner, ann, place, 'admin');
+    const stolen = { ...eve, token: invited.token };
+    for (const use of [acceptInvitation, declineInvitation, readOffer]) {
+      expect(await endOf(use(pool, stolen, now))).toBe('forbidden');
+    }
+    expect(await readOffer(pool, invited, now)).toMatchObject({
+      workspace: 'Shared',
+      role: 'admin',
+      invited_by: place.owner.email,
+    });
+    expect(await endOf(acceptInvitation(pool, invited, now))).toBe('done');
+  });
+
+  it('end after seven days', async () => {
+    const place = await shared();
+    const invited = await offer(place.owner, await person(), place, 'member');
+    expect(await endOf(readOffer(pool, invited, now + 7 * dayMs - 1))).toBe('done');
+    for (const use of [acceptInvitation, declineInvitation, readOffer]) {
+      expect(await endOf(use(pool, invited, now + 7 * dayMs))).toBe('not_found');
+    }
+    expect(await listInvitations(pool, as(place.owner, place), now + 7 * dayMs)).toEqual([]);
+  });
+
+  it('are void once they are declined, replaced, or their maker is no admin any more', async () => {
+    const place = await shared();
+    const [ann, ben] = [await join(place, 'admin'), await person()];
+    const declined = await offer(ann, ben, place, 'member');
+    await declineInvitation(pool, declined, now);
+    const replaced = await offer(ann, ben, place, 'admin');
+    const last = await offer(ann, ben, place, 'viewer');
+    expect((await listInvitations(pool, as(ann, place), now)).map(({ role }) => role)).toEqual(['viewer']);
+    await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'member');
+    for (const void_ of [declined, replaced, last]) {
+      expect(await endOf(acceptInvitation(pool, void_, now))).toBe('not_found');
+    }
+  });
+
+  it('rest as a hash', async () => {
+    const place = await shared();
+    const { token } = await offer(place.owner, await person(), place, 'member');
+    const { rows } = await pool.query<{ row: string }>(
+      'select i::text as row from workspace_invitations i where workspace_id = $1',
+      [place.workspaceId],
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.row).not.toContain(token);
+  });
+
+  it('say nothing of whether an address has an account', async () => {
+    const place = await shared();
+    const known = await person();
+    const shapes = await Promise.all(
+      [known.email, `${randomUUID()}@nobody.example`].map(async (email) => {
+        const made = await inviteAddress(pool, as(place.owner, place), { email, role: 'member' }, now);
+        return { ...made, invitation: { ...made.invitation, id: '', email: '', token: '', created_at: '' } };
+      }),
+    );
+    expect(shapes[0]).toEqual(shapes[1]);
+    for (const email of [known.email, `${randomUUID()}@nobody.example`]) {
+      expect(await endOf(inviteAddress(pool, as(place.owner, place), { email, role: 'owner' }, now))).toBe('conflict');
+    }
+  });
+
+  it('as owner hand the workspace over, by consent: the other pays, and the keys of before are revoked', async () => {
+    const place = await shared();
+    const [ann, ben] = [await join(place, 'member'), await join(place, 'admin')];
+    await makeKey(ben, place);
+    expect(await endOf(inviteAddress(pool, as(ben, place), { email: ann.email, role: 'owner' }, now))).toBe(
+      'forbidden',
+    );
+    const { workspace, keyIds } = await acceptInvitation(pool, await offer(place.owner, ann, place, 'owner'), now);
+    expect(workspace).toMatchObject({ id: place.workspaceId, role: 'owner' });
+    expect(keyIds).toHaveLength(1);
+    expect(await workingKeys(place)).toEqual([]);
+    const roles = await rolesIn(place);
+    expect([place.owner, ann, ben].map(({ accountId }) => roles.get(accountId))).toEqual(['admin', 'owner', 'admin']);
+    const { rows } = await pool.query<{ account_id: string }>('select account_id from api_keys where id = $1', [
+      (await makeKey(ben, place)).id,
+    ]);
+    expect(rows[0]?.account_id).toBe(ann.accountId);
+  });
+});
+
+describe('keys of members', () => {
+  it('stop when their maker becomes a viewer or leaves, and others go on', async () => {
+    const place = await shared();
+    const [ann, ben, cat] = [await join(place, 'member'), await join(place, 'admin'), await join(place, 'member')];
+    for (const who of [ann, ben, cat]) await makeKey(who, place);
+    const kept = await makeKey(place.owner, place);
+    const { keyIds } = await changeRole(pool, { ...as(place.owner, place), memberId: ben.accountId }, 'member');
+    expect(keyIds).toEqual([]);
+    await changeRole(pool, { ...as(place.owner, place), memberId: ann.accountId }, 'viewer');
+    await removeMember(pool, { ...as(ben, place), memberId: ben.accountId });
+    await removeMember(pool, { ...as(place.owner, place), memberId: cat.accountId });
+    expect(await workingKeys(place)).toEqual([kept.id]);
+  });
+});

@@ -1,0 +1,10 @@
+import * as z from 'zod';
+
+/** What somebody may be in a workspace, weakest first. */
+export const workspaceRoles = ['viewer', 'member', 'admin', 'owner'] as const;
+export const workspaceRoleSchema = z.enum(workspaceRoles);
+export type WorkspaceRole = z.infer<typeof workspaceRoleSchema>;
+
+/** Whether a role is at least as strong as another. */
+export const isRoleAtLeast = (role: WorkspaceRole, least: WorkspaceRole): boolean =>
+  workspaceRoles.indexOf(role) >= workspaceRoles.indexOf(least);

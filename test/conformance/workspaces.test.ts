@@ -1,0 +1,4 @@
+import { describeConformance } from './suite.ts';
+import { workspaces } from './workspaces.ts';
+
+await describeConformance('workspaces', [workspaces]);
