@@ -1,4 +1,5 @@
-import { createServer, openToPages, registerHealth, type ServerOptions } from '@sotto/http';
+import { createServer, openToPages, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
+import { buildDocument, confidentialOrigin } from '@sotto/openapi';
 import type { MediaSwitches } from '@sotto/router';
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
@@ -56,6 +57,7 @@ export function buildApp({
   // Credentials here are headers alone, in every flow.
   openToPages(app, (path) => path.startsWith('/v1/'));
   registerHealth(app, isReady);
+  registerOpenApi(app, buildDocument(confidentialOrigin));
   registerChat(app, inference);
   registerEmbeddings(app, inference);
   registerModels(app, inference.admission);

@@ -1,4 +1,5 @@
-import { createServer, openToPages, registerHealth, type ServerOptions } from '@sotto/http';
+import { createServer, openToPages, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
+import { buildDocument, confidentialOrigin, controlOrigin } from '@sotto/openapi';
 import { type ProjectionPort, type ReceiptPort, StateUnavailableError } from '@sotto/state';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
@@ -12,6 +13,7 @@ import { registerKeys } from './keys/key-routes.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
 import type { SendMail } from './mail/mail.ts';
 import { registerFirstSteps } from './pages/first-steps.ts';
+import { registerReference } from './pages/reference.ts';
 import type { Projector } from './projection/projector.ts';
 import { registerRouting } from './routing/routing-routes.ts';
 import { authRoutes } from './sessions/plugin.ts';
@@ -45,7 +47,7 @@ const maxHeaderBytes = 16 * 1024;
 
 /** What pages of other origins may call: what is public, and what takes an inference key. Never what a session opens. */
 const pagesMayCall =
-  /^\/v1\/(?:models|models\/uptime|catalog\/models|capabilities|billing\/catalog|routing\/(?:effective|eligible-models)|inference\/[a-z-]+|tee\/.+)$/;
+  /^\/v1\/(?:models|models\/uptime|catalog\/models|capabilities|billing\/catalog|openapi\.json|routing\/(?:effective|eligible-models)|inference\/[a-z-]+|tee\/.+)$/;
 
 /** The control origin: everything but content. */
 export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
@@ -106,6 +108,12 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     now: options.now,
   });
   options.billing.register(app, sessions);
+  const document = buildDocument(controlOrigin);
+  registerOpenApi(app, document);
+  registerReference(app, [
+    { document, address: options.origin },
+    { document: buildDocument(confidentialOrigin), address: options.confidentialOrigin },
+  ]);
   registerFirstSteps(app, { controlOrigin: options.origin, confidentialOrigin: options.confidentialOrigin });
   return app;
 }

@@ -38,7 +38,9 @@ export {
   modelAnswerSchema,
   modelListAnswerSchema,
   type PricingAnswer,
+  pricingAnswerSchema,
   type RouteAnswer,
+  routeAnswerSchema,
   type TicketAnswer,
   ticketAnswerSchema,
   type UptimeAnswer,
@@ -51,13 +53,25 @@ export {
   usageStatuses,
 } from './answers/control.ts';
 export { embeddingsAnswerPieces, embeddingsAnswerSchema } from './answers/embeddings.ts';
+export { healthAnswerSchema, readinessAnswerSchema } from './answers/health.ts';
 export { type ImagesAnswer, imagesAnswerAround, imagesAnswerSchema } from './answers/images.ts';
+export { providerReceiptSchema } from './answers/provider-receipt.ts';
 export {
   type EligibleModelsAnswer,
   eligibleModelsAnswerSchema,
   type RoutingPreviewAnswer,
   routingPreviewAnswerSchema,
 } from './answers/routing.ts';
+export {
+  authSessionListSchema,
+  authSessionSchema,
+  authStatusSchema,
+  authUserSchema,
+  passwordChangedSchema,
+  signedInSchema,
+  signedOutSchema,
+  signedUpSchema,
+} from './answers/sessions.ts';
 export { type UsageAnswer, usageAnswerSchema } from './answers/usage.ts';
 export {
   type InvitationOfferAnswer,
@@ -124,7 +138,7 @@ export {
   type UpdateKey,
   updateKeySchema,
 } from './requests/keys-request.ts';
-export { type Message, maxMessages } from './requests/messages.ts';
+export { type Message, maxMessages, messageSchema } from './requests/messages.ts';
 export { nonceSchema } from './requests/nonce.ts';
 export { parseRequest, requestError } from './requests/parse-request.ts';
 export {
@@ -145,6 +159,12 @@ export {
   routingPreviewSchema,
   workspaceQuerySchema,
 } from './requests/routing-request.ts';
+export {
+  changePasswordSchema,
+  revokeSessionSchema,
+  signInSchema,
+  signUpSchema,
+} from './requests/sessions-request.ts';
 export {
   maxSpeechCharacters,
   type SpeechRequest,

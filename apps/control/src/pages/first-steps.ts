@@ -66,7 +66,7 @@ ${block([
   `  -d ${body}`,
 ])}
 <h2>4. What there is</h2>
-<p>The models and their providers, tiers and prices: <a href="/v1/catalog/models">/v1/catalog/models</a>. What this deployment offers: <a href="/v1/capabilities">/v1/capabilities</a>.</p>
+<p>The models and their providers, tiers and prices: <a href="/v1/catalog/models">/v1/catalog/models</a>. What this deployment offers: <a href="/v1/capabilities">/v1/capabilities</a>. Every endpoint of both origins, to read: <a href="/v1/docs">/v1/docs</a>; for tools: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
 </body>
 </html>
 `;

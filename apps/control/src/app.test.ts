@@ -1,0 +1,110 @@
+import { channel } from 'node:diagnostics_channel';
+import { controlOrigin } from '@sotto/openapi';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { FastifyInstance } from 'fastify';
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { buildApp } from './app.ts';
+import { buildBilling } from './billing/billing.ts';
+import { readBillingPlan } from './billing/billing-settings.ts';
+import { builtInBilling } from './billing/built-in-billing.ts';
+import { authBasePath, buildAuth } from './sessions/auth.ts';
+
+/** Registering routes reads nothing of what they work with. */
+const untouched = new Proxy({}, {}) as never;
+const origin = 'http://127.0.0.1:4000';
+const pool = new pg.Pool();
+const auth = buildAuth({
+  db: drizzle(pool),
+  secret: 'x'.repeat(32),
+  origin,
+  trustedOrigins: [],
+  onSignUp: async () => {},
+});
+
+async function registeredRoutes(): Promise<string[]> {
+  const plan = await readBillingPlan(builtInBilling);
+  if (!plan.ok) throw new Error('the built-in billing is malformed');
+  const routes: string[] = [];
+  const watch = (message: unknown): void => {
+    const { fastify } = message as { readonly fastify: FastifyInstance };
+    fastify.addHook('onRoute', ({ method, url }) => {
+      routes.push(...[method].flat().map((each) => `${each} ${url.replace(/:(\w+)/g, '{$1}')}`));
+    });
+  };
+  const initialization = channel('fastify.initialization');
+  initialization.subscribe(watch);
+  const app = buildApp({
+    sessions: { auth, pool, allowedOrigins: [origin], onAccountMade: async () => {} },
+    projector: untouched,
+    state: untouched,
+    catalog: untouched,
+    billing: buildBilling({
+      plan: plan.settings,
+      rails: { test: true, stripe: undefined, btcpay: undefined },
+      pool,
+      events: new Proxy({}, { get: () => () => {} }) as never,
+      project: async () => {},
+      origin,
+      now: () => 0,
+    }),
+    tickets: untouched,
+    sendMail: undefined,
+    limits: { control: 1, minting: 1, redis: undefined },
+    origin,
+    events: untouched,
+    isReady: async () => true,
+    trustProxy: false,
+    confidentialOrigin: 'http://127.0.0.1:4001',
+    now: () => 0,
+  });
+  const built = await app;
+  initialization.unsubscribe(watch);
+  await built.ready();
+  await built.close();
+  return routes;
+}
+
+const described = controlOrigin.routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+const isAuth = (route: string): boolean => route.includes(` ${authBasePath}/`);
+
+describe('the routes of control', () => {
+  it('are those that its description has', async () => {
+    const registered = await registeredRoutes();
+    expect(described.length).toBeGreaterThan(30);
+    expect(registered.filter((route) => !isAuth(route)).sort()).toEqual(
+      described.filter((route) => !isAuth(route)).sort(),
+    );
+    // better-auth is behind one pattern.
+    expect(registered.filter(isAuth).map((route) => route.split(' ')[1])).toEqual(Array(5).fill(`${authBasePath}/*`));
+  });
+
+  it('of sessions are those of better-auth that work here', () => {
+    const { disabledPaths } = auth.options;
+    const served = Object.values(auth.api as Record<string, { path?: string; options: { method?: string | string[] } }>)
+      .flatMap(({ path, options }) =>
+        path === undefined || disabledPaths.includes(path) || notDescribed.has(path)
+          ? []
+          : [`${[options.method].flat()[0]} ${authBasePath}${path}`],
+      )
+      .sort();
+    expect(described.filter(isAuth).sort()).toEqual(served);
+  });
+});
+
+/** What better-auth serves for features that are not there: mail, providers of identity, fields and deletion of users. */
+const notDescribed: ReadonlySet<string> = new Set([
+  '/callback/:id',
+  '/change-email',
+  '/delete-user',
+  '/delete-user/callback',
+  '/list-accounts',
+  '/request-password-reset',
+  '/reset-password',
+  '/reset-password/:token',
+  '/send-verification-email',
+  '/update-session',
+  '/update-user',
+  '/verify-email',
+  '/verify-password',
+]);

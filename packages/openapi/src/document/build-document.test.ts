@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { confidentialOrigin } from '../routes/confidential/confidential-origin.ts';
+import { controlOrigin } from '../routes/control/control-origin.ts';
+import { buildDocument } from './build-document.ts';
+import { answerSchemas, requestSchemas } from './components.ts';
+
+describe.each([
+  ['control', controlOrigin],
+  ['confidential', confidentialOrigin],
+])('the description of the %s origin', (_name, origin) => {
+  const document = buildDocument(origin);
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+  it('has each route once, under an id and a tag of its own', () => {
+    expect(operations.length).toBe(origin.routes.length);
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    const tags = origin.tags.map(({ name }) => name);
+    expect([...new Set(operations.flatMap((operation) => operation.tags))].sort()).toEqual([...tags].sort());
+  });
+
+  it('gives examples that its own schemas take', () => {
+    const requests: Record<string, { parse(value: unknown): unknown }> = requestSchemas;
+    const answers: Record<string, { parse(value: unknown): unknown }> = answerSchemas;
+    let parsed = 0;
+    for (const { body, answers: answered } of origin.routes) {
+      const contents = [
+        ...(body?.content ?? []).map((content) => ({ ...content, schemas: requests })),
+        ...answered.flatMap(({ content = [] }) => content.map((each) => ({ ...each, schemas: answers }))),
+      ];
+      for (const { schema, example, schemas } of contents) {
+        if (typeof schema !== 'string' || example === undefined) continue;
+        schemas[schema]?.parse(example);
+        parsed += 1;
+      }
+    }
+    expect(parsed).toBeGreaterThan(3);
+  });
+
+  it('refers only to what it has, and holds nothing that nobody refers to', () => {
+    const text = JSON.stringify(document);
+    for (const [kind, named] of Object.entries(document.components)) {
+      if (kind === 'securitySchemes') continue;
+      const referred = new Set(
+        [...text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g)]
+          .filter((found) => found[1] === kind)
+          .map((found) => found[2]),
+      );
+      for (const name of referred) expect(Object.keys(named), `${kind} ${name}`).toContain(name);
+      if (kind !== 'headers') expect([...referred].sort()).toEqual(Object.keys(named).sort());
+    }
+  });
+});

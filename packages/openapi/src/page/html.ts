@@ -1,0 +1,22 @@
+/** Text as HTML shows it, in elements and in quoted attributes. */
+export const escaped = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+
+/** A sentence of the description: backquotes become code, blank lines paragraphs. */
+export const prose = (text: string): string =>
+  text
+    .split('\n\n')
+    .map((paragraph) => `<p>${inline(paragraph)}</p>`)
+    .join('');
+
+/** The same within a line. */
+export const inline = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+
+/** A block that scrolls sideways, and can be reached and scrolled by keyboard. */
+export const block = (text: string, label: string): string =>
+  `<pre tabindex="0" role="region" aria-label="${escaped(label)}">${escaped(text)}</pre>`;

@@ -1,0 +1,37 @@
+import type { OriginDescription } from '../route.ts';
+import { pageRoutes, serviceRoutes } from '../service.ts';
+import { accountRoutes } from './account.ts';
+import { billingRoutes } from './billing.ts';
+import { catalogRoutes } from './catalog.ts';
+import { inferenceRoutes } from './inference.ts';
+import { sessionRoutes } from './sessions.ts';
+import { workspaceRoutes } from './workspaces.ts';
+
+/** The control origin: keys, tickets, catalog, routing, account and billing. Never content. */
+export const controlOrigin: OriginDescription = {
+  title: 'Sotto: control origin',
+  description:
+    'Knows accounts, keys and money, and never sees content. Prompts and answers belong to the confidential origin, which has a description of its own.\n\nBeside what each route names: an unknown address is 404 `not_found`, a method that it does not take 405 `method_not_allowed`, and too many headers are 431 `header_fields_too_large`, all in the same envelope.',
+  tags: [
+    { name: 'Tickets and evidence', description: 'What the private flow needs before content goes anywhere.' },
+    { name: 'Catalog', description: 'Models, their routes, and how these do.' },
+    { name: 'Routing', description: 'Preferences of workspaces, and what they lead to.' },
+    { name: 'Account', description: 'Balance, usage, keys.' },
+    { name: 'Workspaces', description: 'Workspaces, their members, and invitations to them.' },
+    { name: 'Billing', description: 'Orders, receipts, settings.' },
+    { name: 'Sessions', description: 'Signing up, in and out. A session is a cookie.' },
+    { name: 'Service', description: 'Health, and this reference.' },
+  ],
+  routes: [
+    ...inferenceRoutes,
+    ...catalogRoutes,
+    ...accountRoutes,
+    ...workspaceRoutes,
+    ...billingRoutes,
+    ...sessionRoutes,
+    ...serviceRoutes.map((route) =>
+      route.path === '/v1/openapi.json' ? { ...route, errors: [...route.errors, 'rate_limited' as const] } : route,
+    ),
+    ...pageRoutes,
+  ],
+};

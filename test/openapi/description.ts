@@ -1,0 +1,145 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect } from 'vitest';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+        readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+      }
+    >
+  >;
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: object; readonly example?: unknown }>>;
+  };
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly headers: Readonly<Record<string, { readonly required?: boolean }>> };
+}
+
+/** A call to be made. */
+export interface Call {
+  readonly method: Method;
+  /** As the description has it. */
+  readonly path: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** What came back, after it was found to be as described. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+/** One origin's own description, and a client that believes no answer which is not in it. */
+export class DescribedOrigin {
+  readonly document: Document;
+  readonly #origin: string;
+  readonly #ajv: Ajv2020;
+  /** Operation ids by what was seen of them. */
+  readonly succeeded = new Set<string>();
+  readonly failed = new Set<string>();
+
+  private constructor(origin: string, document: Document) {
+    this.#origin = origin;
+    this.document = document;
+    // Keywords of OpenAPI and of media types say nothing to a validator.
+    this.#ajv = new Ajv2020({ strict: false, validateFormats: true, allErrors: true });
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema({ $id: 'document', ...document });
+  }
+
+  static async load(origin: string): Promise<DescribedOrigin> {
+    const answer = await fetch(`${origin}/v1/openapi.json`);
+    expect(answer.status).toBe(200);
+    return new DescribedOrigin(origin, (await answer.json()) as Document);
+  }
+
+  get operations(): (Operation & { readonly method: string; readonly path: string })[] {
+    return Object.entries(this.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
+    );
+  }
+
+  /** Asserts that a value is of a schema of this document, whose references lead into it. */
+  expectOf(schema: object, value: unknown, what: string): void {
+    const resolved = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object;
+    const validate: ValidateFunction = this.#ajv.compile(resolved);
+    const ok = validate(value);
+    expect(ok, `${what}: ${this.#ajv.errorsText(validate.errors)}\n${JSON.stringify(value)?.slice(0, 2000)}`).toBe(
+      true,
+    );
+  }
+
+  /** Makes a call, and fails unless status, headers and body of its answer are described. */
+  async call({ method, path, parameters = {}, query = '', headers = {}, body }: Call): Promise<Answer> {
+    const operation = this.document.paths[path]?.[method.toLowerCase()];
+    if (operation === undefined) throw new Error(`${method} ${path} is not described`);
+    const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? 'none'));
+    const response = await fetch(`${this.#origin}${address}${query}`, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const what = `${method} ${path} ${response.status}`;
+    const described = operation.responses[response.status];
+    expect(described, `${what} is not described: ${text.slice(0, 500)}`).toBeDefined();
+    for (const name of Object.keys(described?.headers ?? {})) {
+      if (this.document.components.headers[name]?.required !== true) continue;
+      expect(response.headers.get(name), `${what} has ${name}`).not.toBeNull();
+    }
+    const answer = { status: response.status, headers: response.headers, text, json: parsed(text) };
+    this.#expectBody(answer, described?.content ?? {}, what);
+    (response.ok ? this.succeeded : this.failed).add(operation.operationId);
+    return answer;
+  }
+
+  #expectBody(
+    { headers, text, json }: Answer,
+    content: Readonly<Record<string, { schema: object }>>,
+    what: string,
+  ): void {
+    if (Object.keys(content).length === 0) {
+      expect(text, what).toBe('');
+      return;
+    }
+    const type = headers.get('content-type')?.split(';')[0] ?? '';
+    const media = content[type];
+    expect(media, `${what} as ${type} is not described`).toBeDefined();
+    if (media === undefined) return;
+    if (type === 'application/json') this.expectOf(media.schema, json, what);
+    else if (type === 'text/event-stream') this.#expectEvents(media.schema, text, what);
+    else expect(text.length, what).toBeGreaterThan(0);
+  }
+
+  #expectEvents(schema: object, text: string, what: string): void {
+    const { contentSchema } = schema as { contentSchema: object };
+    const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
+    expect(events.at(-1), what).toBe('data: [DONE]');
+    for (const event of events.slice(0, -1)) {
+      this.expectOf(contentSchema, JSON.parse(event.slice('data: '.length)) as unknown, what);
+    }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
