@@ -238,6 +238,20 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
+  it('verifies anew after a stream that it could not open', async () => {
+    const at = standIn(kind);
+    at.relays((each) =>
+      each.headers.has('x-router-privacy-class')
+        ? new Response('data: {"choices":[{"index":0,"delta":{"content":"in clear"}}]}\n\n', { headers: each.headers })
+        : each,
+    );
+    const answer = await at.ask({ ...question, stream: true });
+    await expect(answer.text()).rejects.toThrow();
+    at.relays((each) => each);
+    expect(await (await at.ask({ ...question, stream: true })).text()).toContain('[DONE]');
+    expect(at.attestations()).toHaveLength(2);
+  });
+
   it('answers an error, not a word, where the reply was not encrypted', async () => {
     const at = standIn(kind);
     const clear = {

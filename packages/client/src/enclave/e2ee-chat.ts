@@ -71,8 +71,9 @@ export class E2eeChat {
       const ticket = ticketOf(chat, route);
       const content = contentOf(sealed, { stream: chat.stream, ticket, receipt });
       const came = await this.#parts.sender.send({ ticket, recurs: true, isSealed: true, asked, content, signal });
-      const answer = came.status === 200 ? await opened(sealed, chat, came) : came;
-      if (answer.status !== 200) this.#parts.enclaves.drop(route);
+      const forget = (): void => this.#parts.enclaves.drop(route);
+      const answer = came.status === 200 ? await opened(sealed, chat, { answer: came, onUnopened: forget }) : came;
+      if (answer.status !== 200) forget();
       return answer;
     } finally {
       sealed.discard();
@@ -125,16 +126,25 @@ function contentOf(
   return { path: '/v1/chat/completions', headers, body: sealed.body };
 }
 
-/** The answer in clear. What fails here has been bought already, so it is answered and not thrown. */
-async function opened(sealed: SealedRequest, { stream }: TextChat, answer: ContentAnswer): Promise<ContentAnswer> {
+/**
+ * The answer in clear. What fails here has been bought already, so it is answered and not thrown; a stream that fails later
+ * breaks off, and `onUnopened` hears of it.
+ */
+async function opened(
+  sealed: SealedRequest,
+  { stream }: TextChat,
+  { answer, onUnopened }: { readonly answer: ContentAnswer; readonly onUnopened: () => void },
+): Promise<ContentAnswer> {
   const response = answer.toResponse();
   const headers = ownHeaders(answer);
   try {
     if (stream) {
-      const body = response.body?.pipeThrough(
-        sealed.openStream(response.headers) as TransformStream<Uint8Array, Uint8Array>,
-      );
-      return answerFrom(new Response(body ?? null, { headers: { ...headers, 'content-type': 'text/event-stream' } }));
+      const { readable, writable } = sealed.openStream(response.headers) as TransformStream<Uint8Array, Uint8Array>;
+      const source = response.body ?? new Blob([]).stream();
+      source.pipeTo(writable).catch((error: unknown) => {
+        if (error instanceof ClientError) onUnopened();
+      });
+      return answerFrom(new Response(readable, { headers: { ...headers, 'content-type': 'text/event-stream' } }));
     }
     const bytes: Bytes = new Uint8Array(await response.arrayBuffer());
     const json = await sealed.openWhole(response.headers, bytes);
