@@ -21,8 +21,11 @@ describe('chooseProducer', () => {
     ['no simulation in production, also when asked for', 'simulated', {}, true, 'refused'],
     ['no simulation inside hardware, also when asked for', 'simulated', { device }, false, 'refused'],
     ['dstack when asked for', 'dstack', { configfs, dstack }, true, 'dstack'],
-    ['no dstack where there is none', 'dstack', { configfs }, false, 'refused'],
-    ['no configfs where there is none', 'configfs', { dstack }, false, 'refused'],
+    ['no hardware outside production', 'auto', { configfs, device }, false, 'refused'],
+    ['no configfs outside production, also when asked for', 'configfs', { configfs }, false, 'refused'],
+    ['no dstack outside production, also when asked for', 'dstack', { dstack }, false, 'refused'],
+    ['no dstack where there is none', 'dstack', { configfs }, true, 'refused'],
+    ['no configfs where there is none', 'configfs', { dstack }, true, 'refused'],
   ])('%s', (_, mode, abilities, isProduction, kind) => {
     expect(chooseProducer(mode, { ...nothing, ...abilities }, isProduction).kind).toBe(kind);
   });

@@ -24,7 +24,7 @@ const refused = (reason: string): ProducerChoice => ({ kind: 'refused', reason }
 
 /**
  * Which producer serves a mode on a machine. Simulation is never a fallback in production or inside real hardware, where
- * somebody might take it for evidence.
+ * somebody might take it for evidence; and hardware vouches for nothing that is not held to what production asks for.
  */
 export function chooseProducer(
   mode: AttestationMode,
@@ -32,27 +32,31 @@ export function chooseProducer(
   isProduction: boolean,
 ): ProducerChoice {
   const { configfs, dstack } = abilities;
+  const vouched = (choice: ProducerChoice): ProducerChoice => (isProduction ? choice : refused(outsideProduction));
   switch (mode) {
     case 'off':
       return { kind: 'off' };
     case 'configfs':
       return configfs === undefined
         ? refused('this machine has no /sys/kernel/config/tsm/report (a TDX or SEV-SNP guest with Linux 6.7 or later)')
-        : { kind: 'configfs', directory: configfs };
+        : vouched({ kind: 'configfs', directory: configfs });
     case 'dstack':
       return dstack === undefined
         ? refused('this machine has no socket of a dstack guest agent, such as /var/run/dstack.sock')
-        : { kind: 'dstack', socketPath: dstack };
+        : vouched({ kind: 'dstack', socketPath: dstack });
     case 'simulated':
       return chooseSimulated(abilities, isProduction);
     case 'auto':
-      if (configfs !== undefined) return { kind: 'configfs', directory: configfs };
-      if (dstack !== undefined) return { kind: 'dstack', socketPath: dstack };
+      if (configfs !== undefined) return vouched({ kind: 'configfs', directory: configfs });
+      if (dstack !== undefined) return vouched({ kind: 'dstack', socketPath: dstack });
       return chooseSimulated(abilities, isProduction);
     default:
       return mode satisfies never;
   }
 }
+
+const outsideProduction =
+  'hardware vouches only for a broker with NODE_ENV=production, whose flags and dumps are looked at; set it, or take `off`';
 
 function chooseSimulated({ device }: MachineAbilities, isProduction: boolean): ProducerChoice {
   if (isProduction) {
