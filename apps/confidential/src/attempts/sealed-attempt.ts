@@ -1,20 +1,14 @@
-import type { Adapter, UpstreamHeaders } from '@sotto/providers';
+import type { UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
 import type { RelayRule } from '@sotto/wire';
 import type { SealedMeter } from '../sealed/sealed-meter.ts';
-import { Attempt, type AttemptLimits } from './attempt.ts';
-import { Outlet, type StreamSink } from './outlet.ts';
-import type { StreamStart } from './stream-attempt.ts';
+import { FlowingAttempt, type FlowingAttemptOptions } from './flowing-attempt.ts';
 
-export interface SealedAttemptOptions {
-  readonly adapter: Adapter;
-  readonly limits: AttemptLimits;
+export interface SealedAttemptOptions extends FlowingAttemptOptions {
   readonly rule: RelayRule;
   readonly meter: SealedMeter;
   /** Whether a stream was asked for: its first byte is output. A whole answer is one when all of it has come. */
   readonly stream: boolean;
-  /** Called once: with the first output, or with the failure before any. */
-  readonly onStart: (start: StreamStart) => void;
 }
 
 /** A larger whole answer is not believed. */
@@ -27,10 +21,8 @@ const answerType =
   /^(?:application\/json|application\/octet-stream|text\/event-stream)(?:; ?charset=[a-z0-9-]{1,16})?$/i;
 
 /** An attempt whose answer is passed on unread, byte for byte, beside a meter. */
-export class SealedAttempt extends Attempt {
+export class SealedAttempt extends FlowingAttempt {
   readonly #options: SealedAttemptOptions;
-  readonly #outlet = new Outlet();
-  #started = false;
   #bytes = 0;
   #tail: Buffer[] | undefined;
   #tailBytes = 0;
@@ -39,13 +31,8 @@ export class SealedAttempt extends Attempt {
   relayedHeaders: readonly string[] = [];
 
   constructor(options: SealedAttemptOptions) {
-    super(options.adapter, options.limits);
+    super(options);
     this.#options = options;
-  }
-
-  /** Lets the answer flow: what was kept back goes out first. Call once, after a successful start. */
-  flowTo(sink: StreamSink): void {
-    this.#outlet.flowTo(sink);
   }
 
   /** The end of a complete answer, which leaves after the settlement: a stream's terminator where it could be told. */
@@ -82,19 +69,18 @@ export class SealedAttempt extends Attempt {
     if (!stream) {
       if (this.#bytes === bytes.length) this.awaitMore();
       else this.heard();
-      this.#outlet.write(bytes);
+      this.outlet.write(bytes);
       if (this.#bytes > maxWholeBytes) this.giveUp('malformed_answer');
       return;
     }
     this.#pass(bytes);
     if (this.isOver) return;
-    if (this.#started) {
+    if (this.hasStarted) {
       this.heard();
       return;
     }
-    this.#started = true;
     this.awaitMore();
-    this.#options.onStart({ ok: true });
+    this.begin();
   }
 
   protected override onAnswerEnd(): void {
@@ -103,16 +89,6 @@ export class SealedAttempt extends Attempt {
       return;
     }
     this.#complete();
-  }
-
-  protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
-    this.finish();
-    if (this.#started) {
-      this.#outlet.end('broke');
-      return;
-    }
-    this.#started = true;
-    this.#options.onStart({ ok: false, outcome, retryAfterS });
   }
 
   /** Passes a piece of a stream on, but for the terminator and what follows it. */
@@ -124,27 +100,24 @@ export class SealedAttempt extends Attempt {
       return;
     }
     if (!this.#options.meter.isTerminated) {
-      this.#outlet.write(bytes);
+      this.outlet.write(bytes);
       return;
     }
     const at = Math.max(0, bytes.lastIndexOf('data:'));
-    if (at > 0) this.#outlet.write(bytes.subarray(0, at));
+    if (at > 0) this.outlet.write(bytes.subarray(0, at));
     this.#tail = [bytes.subarray(at)];
     setTimeout(() => {
       if (this.isOver) return;
       this.abort();
-      if (this.#options.meter.end()) this.#outlet.end('complete');
-      else this.#outlet.end('broke');
+      if (this.#options.meter.end()) this.outlet.end('complete');
+      else this.outlet.end('broke');
     }, lingerMs).unref();
   }
 
   #complete(): void {
     this.finish();
-    if (!this.#started) {
-      this.#started = true;
-      this.#options.onStart({ ok: true });
-    }
-    this.#outlet.end('complete');
+    if (!this.hasStarted) this.begin();
+    this.outlet.end('complete');
   }
 }
 

@@ -1,16 +1,9 @@
-import type { Adapter, ChatStreamReader, UpstreamHeaders } from '@sotto/providers';
+import type { ChatStreamReader, UpstreamHeaders } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
-import { Attempt, type AttemptFailure, type AttemptLimits } from './attempt.ts';
-import { Outlet, type StreamSink } from './outlet.ts';
+import { FlowingAttempt, type FlowingAttemptOptions } from './flowing-attempt.ts';
 
-export type StreamStart = { readonly ok: true } | ({ readonly ok: false } & AttemptFailure);
-
-export interface StreamAttemptOptions {
-  readonly adapter: Adapter;
-  readonly limits: AttemptLimits;
+export interface StreamAttemptOptions extends FlowingAttemptOptions {
   readonly reader: ChatStreamReader;
-  /** Called once: with the first output, or with the failure before any. */
-  readonly onStart: (start: StreamStart) => void;
 }
 
 /** How much may come without being output before the answer counts as malformed (design 6, "first byte"). */
@@ -20,17 +13,13 @@ const maxSilentBytes = 256 * 1024;
 const lingerMs = 1000;
 
 /** An attempt that wants a stream. Until there is output everything is kept back, so that another route can follow. */
-export class StreamAttempt extends Attempt {
-  readonly #options: StreamAttemptOptions;
+export class StreamAttempt extends FlowingAttempt {
   readonly reader: ChatStreamReader;
-  readonly #outlet = new Outlet();
-  #started = false;
   #silentBytes = 0;
   #json: Buffer[] | undefined;
 
   constructor(options: StreamAttemptOptions) {
-    super(options.adapter, options.limits);
-    this.#options = options;
+    super(options);
     this.reader = options.reader;
   }
 
@@ -38,11 +27,6 @@ export class StreamAttempt extends Attempt {
   get awaitsUsage(): boolean {
     const { isComplete, reported, reportedAtBytes, producedBytes } = this.reader;
     return !this.isOver && isComplete && (reported === undefined || reportedAtBytes < producedBytes);
-  }
-
-  /** Lets the stream flow: what was kept back goes out first. Call once, after a successful start. */
-  flowTo(sink: StreamSink): void {
-    this.#outlet.flowTo(sink);
   }
 
   protected override onSuccess({ contentType }: UpstreamHeaders): void {
@@ -76,31 +60,28 @@ export class StreamAttempt extends Attempt {
   }
 
   protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
-    this.finish();
-    if (!this.#started) {
-      this.#started = true;
-      this.#options.onStart({ ok: false, outcome, retryAfterS });
-    } else if (this.reader.isComplete && this.reader.failure === undefined) {
-      // The answer was whole; only its closing words (usage, the terminator) never came.
-      this.#outlet.end('complete');
-    } else {
-      this.#outlet.end('broke');
+    const { isComplete, failure } = this.reader;
+    if (!this.hasStarted || !isComplete || failure !== undefined) {
+      super.onBroken(outcome, retryAfterS);
+      return;
     }
+    // The answer was whole; only its closing words (usage, the terminator) never came.
+    this.finish();
+    this.outlet.end('complete');
   }
 
   #take(frames: string, bytes: number): void {
     const { reader } = this;
-    if (this.#started) this.heard();
-    if (frames !== '') this.#outlet.write(frames);
+    if (this.hasStarted) this.heard();
+    if (frames !== '') this.outlet.write(frames);
     if (reader.failure !== undefined) {
       this.giveUp(reader.failure);
       return;
     }
-    if (!this.#started) {
+    if (!this.hasStarted) {
       if (reader.hasOutput) {
-        this.#started = true;
         this.awaitMore();
-        this.#options.onStart({ ok: true });
+        this.begin();
       } else {
         this.#silentBytes += bytes;
         if (reader.events > maxSilentEvents || this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
@@ -110,14 +91,13 @@ export class StreamAttempt extends Attempt {
   }
 
   #complete(): void {
-    this.finish();
-    if (!this.#started) {
+    if (!this.hasStarted) {
       // A terminator without any output is an empty success, which nobody is served.
-      this.#started = true;
-      this.#options.onStart({ ok: false, outcome: 'malformed_answer' });
+      this.onBroken('malformed_answer');
       return;
     }
+    this.finish();
     setTimeout(() => this.abort(), lingerMs).unref();
-    this.#outlet.end('complete');
+    this.outlet.end('complete');
   }
 }

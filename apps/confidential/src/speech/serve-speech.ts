@@ -2,7 +2,7 @@ import type { SpeechRequest } from '@sotto/wire';
 import { breakOff } from '../answers/break-off.ts';
 import { requestEnds, streamToClient } from '../answers/stream-to-client.ts';
 import { AudioAttempt } from '../attempts/audio-attempt.ts';
-import type { StreamStart } from '../attempts/stream-attempt.ts';
+import type { StreamStart } from '../attempts/flowing-attempt.ts';
 import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import type { InferenceRequest } from '../inference-request.ts';
 import { servedAtFlatPrice } from '../settlement/flat-usage.ts';

@@ -50,7 +50,7 @@ const billSchema = z.strictObject({
 });
 export type ReceiptBill = z.infer<typeof billSchema>;
 
-/** What the broker signs of one request, where its client asks for that: hashes of bytes, and where they went. */
+/** What the broker signs of one request, where its client asks for that: hashes of bytes, where they went, and the charge. */
 export const receiptSchema = z.strictObject({
   version: z.literal('sotto.receipt.v1'),
   /** Which of the key set's `receipt_signing_keys` signed. */
