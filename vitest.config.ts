@@ -9,7 +9,7 @@ const source = {
 /** Two projects: `unit` needs nothing but Node; `system` starts databases and processes. */
 export default defineConfig({
   test: {
-    globalSetup: ['test/kit/skips.ts'],
+    globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
     reporters: ['default', './test/kit/summary.ts'],
     projects: [
       {

@@ -4,6 +4,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { runSteps } from './check.mjs';
+import { ensureDashboard } from './dashboard.mjs';
 import { findNode } from './find-node.mjs';
 import { ensureInstalled } from './install.mjs';
 import { superviseNode } from './supervise.mjs';
@@ -13,17 +14,22 @@ const source = '--conditions=@sotto/source';
 
 /** Each command: what it runs on the project's Node, given the arguments that followed it. Resolves to an exit `code`. */
 const commands = {
-  start: (context, args) =>
-    superviseNode(context, [
+  start: async (context, args) => {
+    await ensureDashboard(context);
+    return superviseNode(context, [
       source,
       '--disable-warning=ExperimentalWarning',
       // A signal would open the inspector otherwise.
       '--disable-sigusr1',
       'apps/embedded/src/main.ts',
       ...args,
-    ]),
+    ]);
+  },
   test: (context, args) => superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...args]),
-  control: (context, args) => superviseNode(context, [source, 'apps/control/src/main.ts', ...args]),
+  control: async (context, args) => {
+    if (args[0] === 'serve') await ensureDashboard(context);
+    return superviseNode(context, [source, 'apps/control/src/main.ts', ...args]);
+  },
   bench: (context, args) => {
     const [file, rest] = ['usage', 'settler', 'measurements', 'planning', 'simulation', 'proxy'].includes(args[0])
       ? [args[0], args.slice(1)]

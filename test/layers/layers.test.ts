@@ -20,6 +20,7 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/client': ['wire', 'money', 'attestation'],
   'apps/confidential': ['wire', 'settings', 'http', 'attestation', 'money', 'router', 'state', 'providers', 'openapi'],
   'apps/control': ['wire', 'settings', 'http', 'money', 'router', 'state', 'openapi'],
+  'apps/dashboard': ['wire', 'client'],
   'apps/embedded': ['settings', 'state', 'control', 'confidential'],
 };
 

@@ -56,6 +56,7 @@ async function registeredRoutes(): Promise<string[]> {
     isReady: async () => true,
     trustProxy: false,
     confidentialOrigin: 'http://127.0.0.1:4001',
+    dashboardFolder: '/nonexistent',
     now: () => 0,
   });
   const built = await app;

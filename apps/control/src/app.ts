@@ -12,7 +12,7 @@ import type { ControlEvents } from './events.ts';
 import { registerKeys } from './keys/key-routes.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
 import type { SendMail } from './mail/mail.ts';
-import { registerFirstSteps } from './pages/first-steps.ts';
+import { openDashboard } from './pages/dashboard.ts';
 import { registerReference } from './pages/reference.ts';
 import type { Projector } from './projection/projector.ts';
 import { registerRouting } from './routing/routing-routes.ts';
@@ -39,6 +39,8 @@ export interface ControlAppOptions {
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
   readonly confidentialOrigin: string;
+  /** Where the built dashboard lies. */
+  readonly dashboardFolder: string;
   readonly now: () => number;
 }
 
@@ -52,10 +54,12 @@ const pagesMayCall =
 /** The control origin: everything but content. */
 export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
   const { sessions, events } = options;
+  const dashboard = openDashboard({ folder: options.dashboardFolder, confidentialOrigin: options.confidentialOrigin });
   const app = createServer({
     bodyLimit,
     maxHeaderBytes,
     trustProxy: options.trustProxy,
+    answerUnknown: dashboard.answer,
     onUnexpected: events.unexpected,
     translate: (error) =>
       error instanceof StateUnavailableError || isDatabaseUnavailable(error)
@@ -114,7 +118,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     { document, address: options.origin },
     { document: buildDocument(confidentialOrigin), address: options.confidentialOrigin },
   ]);
-  registerFirstSteps(app, { controlOrigin: options.origin, confidentialOrigin: options.confidentialOrigin });
+  await dashboard.register(app);
   return app;
 }
 

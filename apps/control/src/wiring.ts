@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { repeat } from '@sotto/http';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { EpochKeeper, forEachReachable, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
@@ -162,6 +163,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
     origin,
     confidentialOrigin: options.confidentialOrigin,
+    dashboardFolder: fileURLToPath(new URL('.', import.meta.resolve('@sotto/dashboard/built/index.html'))),
     events,
     isReady: async () => {
       if (stopping || !hasDatabase || keeper.catalog === undefined || !(await state.isReady())) return false;

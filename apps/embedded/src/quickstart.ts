@@ -39,7 +39,7 @@ function banner(
     '',
     `  Control origin       ${controlOrigin}/v1`,
     `  Confidential origin  ${confidentialOrigin}/v1`,
-    `  First steps          ${controlOrigin}/`,
+    `  Dashboard            ${controlOrigin}/`,
     `  Inference key        ${account.inferenceKey}`,
     `  Also written to      ${file}`,
     '',

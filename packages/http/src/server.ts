@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly tls?: SecureContextOptions | undefined;
   /** Names the public error of a foreign one that is no surprise, such as a dependency that is down. */
   readonly translate?: ((error: unknown) => ServiceError | undefined) | undefined;
+  /** Answers what no route has, and says whether it did; such as the addresses of pages. */
+  readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => boolean;
   /** Told of every refusal that is sent, for the log. */
   readonly onRefused?: ((error: ServiceError, request: FastifyRequest) => void) | undefined;
   /** Told of every error that is none of ours. Its message may quote content, so only its name and place go on. */
@@ -63,7 +65,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     reply.header('connection', 'close');
     return done(new ServiceError('service_unavailable'));
   });
-  app.setNotFoundHandler((request, reply) => answerUnknown(app, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(app, request, reply);
+  });
   return app;
 }
 
@@ -138,7 +142,7 @@ function toServiceError(error: unknown, options: ServerOptions, id: string): Ser
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-function answerUnknown(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): void {
+function refuseUnknown(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): void {
   const path = request.url.split('?')[0] ?? '';
   const allowed = methods.filter(
     (method) => method !== request.method && app.findRoute({ url: path, method }) !== null,

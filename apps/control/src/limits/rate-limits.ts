@@ -20,7 +20,8 @@ export async function registerRateLimits(app: FastifyInstance, { control, redis 
     max: control,
     timeWindow: '1 minute',
     keyGenerator: callerOf,
-    allowList: (request) => request.url === '/healthz' || request.url === '/readyz',
+    allowList: (request) =>
+      request.url === '/healthz' || request.url === '/readyz' || request.url.startsWith('/assets/'),
     skipOnError: true,
     ...(redis === undefined ? {} : { redis, nameSpace: 'sotto:limits:' }),
     errorResponseBuilder: (_request, context) => new ServiceError('rate_limited', { retryAfterS: context.ttl / 1000 }),

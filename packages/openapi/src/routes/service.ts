@@ -61,6 +61,6 @@ const page = (path: string, operationId: string, summary: string): RouteDescript
 
 /** Control's pages for people. */
 export const pageRoutes: readonly RouteDescription[] = [
-  page('/', 'getFirstSteps', 'First steps'),
+  page('/', 'getDashboard', 'The dashboard'),
   page('/v1/docs', 'getReference', 'The reference of both origins, to read'),
 ];

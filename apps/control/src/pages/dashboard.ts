@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+export interface DashboardOptions {
+  /** Where the built page lies. */
+  readonly folder: string;
+  /** The broker's public origin, which the page asks for completions and evidence. */
+  readonly confidentialOrigin: string;
+}
+
+/** The dashboard's page and files, as they are answered. */
+export interface Dashboard {
+  /** Answers `GET` of a page or one of its files, and says whether it did. */
+  answer(request: FastifyRequest, reply: FastifyReply): boolean;
+  register(app: FastifyInstance): Promise<void>;
+}
+
+/** Its files, whose names change with their contents. */
+const assetsPath = '/assets/';
+const icon = '/favicon.svg';
+
+/** Opens the built dashboard; where there is none, its address says how to get it. */
+export function openDashboard({ folder, confidentialOrigin }: DashboardOptions): Dashboard {
+  const page = readPage(folder)?.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escapeHtml(confidentialOrigin));
+  const policy = policyFor(confidentialOrigin);
+
+  const sendPage = (reply: FastifyReply): FastifyReply => {
+    const nonce = randomBytes(16).toString('base64');
+    return reply
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy(nonce),
+        'cross-origin-opener-policy': 'same-origin',
+        'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+        'referrer-policy': 'same-origin',
+        'cache-control': 'no-store',
+      })
+      .send(page === undefined ? notBuilt : page.replaceAll('SOTTO_NONCE', nonce));
+  };
+
+  return {
+    answer(request, reply) {
+      const path = request.url.split('?', 1)[0] ?? '';
+      if (request.method !== 'GET') return false;
+      if (path.startsWith(assetsPath) && page !== undefined) {
+        void reply.sendFile(path.slice(1), { maxAge: '365d', immutable: true });
+        return true;
+      }
+      if (path === icon && page !== undefined) {
+        void reply.sendFile(path.slice(1), { maxAge: '1d' });
+        return true;
+      }
+      // Programs that ask for an address that is not there get the envelope, not a page.
+      const isPage =
+        !path.startsWith('/v1/') && path !== '/v1' && request.headers.accept?.includes('text/html') === true;
+      if (isPage) void sendPage(reply);
+      return isPage;
+    },
+    async register(app) {
+      await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, decorateReply: true });
+      app.get('/', async (_request, reply) => sendPage(reply));
+    },
+  };
+}
+
+function readPage(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, 'index.html'), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Its own scripts, styles and images, and connections to both origins. Styles that a script writes need the nonce; what a
+ * script makes of answers (pictures, speech) is `blob:`.
+ */
+const policyFor =
+  (confidentialOrigin: string) =>
+  (nonce: string): string =>
+    [
+      "default-src 'none'",
+      "script-src 'self'",
+      `style-src 'self' 'nonce-${nonce}'`,
+      "img-src 'self' blob:",
+      'media-src blob:',
+      `connect-src 'self' ${confidentialOrigin}`,
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ].join('; ');
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<title>Sotto</title>
+<h1>Sotto is running</h1>
+<p>The dashboard is not built here: <code>npm start</code> builds it. Every endpoint: <a href="/v1/docs">/v1/docs</a>.</p>
+</html>
+`;

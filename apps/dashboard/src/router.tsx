@@ -1,0 +1,87 @@
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { HomePage } from './pages/home/home-page.tsx';
+import { NotFoundPage } from './pages/not-found-page.tsx';
+import { safeReturnTo } from './session/return-to.ts';
+import { sessionQuery } from './session/session.ts';
+import { Shell } from './shell/shell.tsx';
+import { Skeleton } from './ui/skeleton.tsx';
+import { ErrorState } from './ui/surface.tsx';
+
+interface RouterContext {
+  readonly queryClient: QueryClient;
+}
+
+const rootRoute = createRootRouteWithContext<RouterContext>()({
+  component: Shell,
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageError,
+});
+
+/** Pages for whoever is signed in; others sign in first and come back. */
+const sessionRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'session',
+  beforeLoad: async ({ context, location }) => {
+    const user = await context.queryClient.ensureQueryData(sessionQuery);
+    if (user === null) throw redirect({ to: '/sign-in', search: { return_to: location.href } });
+  },
+});
+
+const routes = rootRoute.addChildren([
+  createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/sign-in',
+    validateSearch: (search): { return_to?: string } => ({ return_to: safeReturnTo(search.return_to) }),
+    component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/sign-up',
+    component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
+  }),
+  sessionRoute.addChildren([]),
+]);
+
+/** The pages by their addresses. Each is loaded when it is first opened, or pointed at. */
+export const makeRouter = (queryClient: QueryClient) =>
+  createRouter({
+    routeTree: routes,
+    context: { queryClient },
+    defaultPreload: 'intent',
+    defaultPendingMs: 150,
+    defaultPendingComponent: PagePending,
+    defaultErrorComponent: PageError,
+    scrollRestoration: true,
+  });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}
+
+function PagePending() {
+  return (
+    <div role="status" aria-label="The page is loading" className="space-y-4 px-4 py-6 sm:px-6 lg:px-8">
+      <Skeleton className="h-8 w-56" />
+      <Skeleton className="h-40 w-full" />
+    </div>
+  );
+}
+
+function PageError({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className="px-4 py-6 sm:px-6 lg:px-8">
+      <ErrorState error={error} onRetry={reset} />
+    </div>
+  );
+}

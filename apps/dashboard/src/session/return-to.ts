@@ -1,0 +1,10 @@
+/**
+ * Where to go after signing in: a path of this page, such as `/keys?x=1`, and nothing that leads elsewhere. What is no such
+ * path is `/`.
+ */
+export function safeReturnTo(asked: unknown): string {
+  if (typeof asked !== 'string' || !/^\/(?![/\\])/.test(asked)) return '/';
+  const here = 'https://here.invalid';
+  const url = URL.parse(asked, here);
+  return url === null || url.origin !== here ? '/' : `${url.pathname}${url.search}${url.hash}`;
+}

@@ -1,0 +1,31 @@
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { call } from '../api/call.ts';
+
+/** Whoever is signed in. */
+export interface SignedInUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly emailVerified: boolean;
+}
+
+/** Who is signed in, asked once and then kept; null: nobody. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async ({ signal }): Promise<SignedInUser | null> =>
+    (await call<{ user: SignedInUser } | null>('/auth/get-session', { signal }))?.user ?? null,
+  staleTime: 5 * 60_000,
+});
+
+/** Undefined while it is not known yet. */
+export const useSignedIn = (): SignedInUser | null | undefined => useQuery(sessionQuery).data;
+
+/** Ends the session here and at the service, and forgets all that it had shown. */
+export function useSignOut(): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await call('/auth/sign-out', { method: 'POST' });
+    client.clear();
+    client.setQueryData(sessionQuery.queryKey, null);
+  };
+}

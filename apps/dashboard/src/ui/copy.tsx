@@ -1,0 +1,53 @@
+import clsx from 'clsx';
+import { Check, Copy } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { ScrollArea } from './scroll-area.tsx';
+import { useAnnounce } from './toasts.tsx';
+
+const shownMs = 2_000;
+
+/** Puts a text on the clipboard, and shows that it did; says so where the browser refuses. */
+export function CopyButton({ text, label = 'Copy', className }: { text: string; label?: string; className?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const announce = useAnnounce();
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), shownMs);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        navigator.clipboard.writeText(text).then(
+          () => setCopied(true),
+          () => announce({ tone: 'danger', text: 'The browser did not allow copying. Select the text instead.' }),
+        );
+      }}
+      className={clsx(
+        'inline-flex min-h-8 items-center gap-1.5 rounded-lg border border-line bg-surface px-2 text-sm text-text hover:bg-raised',
+        className,
+      )}
+    >
+      {isCopied ? <Check aria-hidden className="size-4 text-good" /> : <Copy aria-hidden className="size-4" />}
+      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
+    </button>
+  );
+}
+
+/** A text in full, such as a command, to read and to copy. */
+export function CodeBlock({ code, label }: { code: string; label: string }) {
+  return (
+    <figure className="min-w-0 overflow-hidden rounded-xl border border-line bg-raised">
+      <figcaption className="flex items-center justify-between gap-2 border-b border-line px-3 py-1.5 text-sm text-muted">
+        {label}
+        <CopyButton text={code} />
+      </figcaption>
+      <ScrollArea label={label}>
+        <pre className="p-3 font-mono text-[0.8125rem] leading-relaxed">
+          <code>{code}</code>
+        </pre>
+      </ScrollArea>
+    </figure>
+  );
+}

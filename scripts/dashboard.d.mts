@@ -1,0 +1,1 @@
+export function ensureDashboard(context: { readonly root: string; readonly node: string }): Promise<void>;
