@@ -48,7 +48,27 @@ const routes = rootRoute.addChildren([
     path: '/sign-up',
     component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
   }),
-  sessionRoute.addChildren([]),
+  sessionRoute.addChildren([
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/billing',
+      validateSearch: (search): { order?: string; checkout?: 'done' | 'left' } => ({
+        ...(typeof search.order === 'string' ? { order: search.order } : {}),
+        ...(search.checkout === 'done' || search.checkout === 'left' ? { checkout: search.checkout } : {}),
+      }),
+      component: lazyRouteComponent(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/workspaces',
+      component: lazyRouteComponent(() => import('./pages/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/workspaces/$workspaceId',
+      component: lazyRouteComponent(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
+    }),
+  ]),
 ]);
 
 /** The pages by their addresses. Each is loaded when it is first opened, or pointed at. */

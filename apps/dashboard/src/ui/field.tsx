@@ -127,12 +127,12 @@ export function RadioCards<Value extends string>(props: RadioCardsProps<Value>) 
     <fieldset disabled={disabled} className="min-w-0 space-y-2">
       <legend className="text-sm font-medium">{legend}</legend>
       {hint !== undefined && <p className="text-sm text-muted">{hint}</p>}
-      <div className="grid gap-2 sm:grid-cols-2 xl:grid-cols-3">
+      <div className="grid grid-cols-[repeat(auto-fill,minmax(min(13rem,100%),1fr))] gap-2">
         {choices.map((choice) => (
           <label
             key={choice.value}
             className={clsx(
-              'flex gap-3 rounded-lg border p-3 has-focus-visible:outline-2 has-focus-visible:outline-accent',
+              'flex items-start gap-3 rounded-lg border p-3 has-focus-visible:outline-2 has-focus-visible:outline-accent',
               choice.value === value
                 ? 'border-accent bg-accent-soft'
                 : 'border-line bg-surface hover:border-line-strong',
@@ -146,7 +146,7 @@ export function RadioCards<Value extends string>(props: RadioCardsProps<Value>) 
               checked={choice.value === value}
               disabled={choice.disabled}
               onChange={() => onChange(choice.value)}
-              className="mt-1 accent-accent"
+              className="mt-1.5 shrink-0 accent-accent"
             />
             <span className="min-w-0">
               <span className="block font-medium">{choice.label}</span>

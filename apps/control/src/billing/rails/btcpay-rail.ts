@@ -37,7 +37,7 @@ export class BtcpayRail implements PaymentRail {
         checkout: {
           // What is left of the order's time, at least a minute.
           expirationMinutes: Math.max(1, Math.ceil((order.expiresAt.getTime() - this.#now()) / 60_000)),
-          redirectURL: `${this.#origin}/?order=${order.id}&checkout=done`,
+          redirectURL: `${this.#origin}/billing?order=${order.id}&checkout=done`,
         },
       }));
     const { events } = await observeInvoice(this.#client, invoice);

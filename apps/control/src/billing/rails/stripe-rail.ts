@@ -81,7 +81,7 @@ export class StripeRail implements PaymentRail, SavedCards {
   async #openCheckout(order: RailOrder): Promise<Opened> {
     const customer = order.saveCard ? await this.#customerOf(order.accountId) : undefined;
     const metadata = metadataOf(order);
-    const back = (outcome: string): string => `${this.#origin}/?order=${order.id}&checkout=${outcome}`;
+    const back = (outcome: string): string => `${this.#origin}/billing?order=${order.id}&checkout=${outcome}`;
     const created = await askStripe(
       this.#stripe.checkout.sessions.create(
         {
