@@ -11,7 +11,8 @@ import { isDatabaseUnavailable, orDatabaseFailure } from './database/database.ts
 import type { ControlEvents } from './events.ts';
 import { registerKeys } from './keys/key-routes.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
-import type { SendMail } from './mail/mail.ts';
+import { signInLimits } from './limits/sign-in-limits.ts';
+import type { Mailer } from './mail/mail.ts';
 import { openDashboard } from './pages/dashboard.ts';
 import { registerReference } from './pages/reference.ts';
 import type { Projector } from './projection/projector.ts';
@@ -32,7 +33,7 @@ export interface ControlAppOptions {
   readonly catalog: CatalogRoutesDependencies;
   readonly billing: Billing;
   readonly tickets: Omit<TicketDependencies, 'rateLimit'>;
-  readonly sendMail: SendMail | undefined;
+  readonly mailer: Mailer | undefined;
   readonly limits: { readonly control: number; readonly minting: number; readonly redis: Redis | undefined };
   readonly origin: string;
   readonly events: ControlEvents;
@@ -88,6 +89,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     auth: sessions.auth,
     origin: options.origin,
     toEnvelope: authEnvelope,
+    admit: signInLimits(app, options.limits.control),
     onFailed: async (error) => {
       const failure = await orDatabaseFailure(sessions.pool, error);
       if (failure !== error) throw failure;
@@ -106,7 +108,8 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   registerMembers(app, workspaces);
   registerInvitations(app, {
     ...workspaces,
-    sendMail: options.sendMail,
+    mailer: options.mailer,
+    origin: options.origin,
     events,
     rateLimit: ownLimit(Math.ceil(options.limits.control / 20)),
     now: options.now,
@@ -132,21 +135,27 @@ const authTypes: Readonly<Record<number, ErrorType>> = {
   415: 'unsupported_media_type',
   422: 'invalid_request',
   429: 'rate_limited',
+  503: 'service_unavailable',
+};
+
+/** What a page branches on has a type of its own. */
+const authTypesByCode: Readonly<Record<string, ErrorType>> = {
+  EMAIL_NOT_VERIFIED: 'email_not_verified',
+  SESSION_NOT_FRESH: 'session_not_fresh',
 };
 
 /** better-auth's errors in our envelope. Its messages are its own sentences; they quote no input. */
 function authEnvelope(
   status: number,
-  _code: string | undefined,
+  code: string | undefined,
   message: string | undefined,
   requestId: string,
 ): unknown {
-  const type = authTypes[status] ?? 'internal_error';
+  const known = authTypesByCode[code ?? ''];
+  const type = known ?? authTypes[status] ?? 'internal_error';
+  const isSaid = known !== undefined || type === 'internal_error' || !message;
   return errorEnvelope(
-    new ServiceError(
-      type,
-      type === 'internal_error' || !message ? {} : { message: `${message}.`.replace(/\.\.$/, '.') },
-    ),
+    new ServiceError(type, isSaid ? {} : { message: `${message}.`.replace(/\.\.$/, '.') }),
     requestId,
   );
 }

@@ -2,6 +2,7 @@ import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, type Settings, setting, type TrustProxy } from '@sotto/settings';
 import { z } from 'zod';
 import { type BillingSettings, readBillingSettings } from './billing/billing-settings.ts';
+import { readSignInSettings, type SignInSettings } from './sessions/sign-in-settings.ts';
 
 const environmentSchema = z.object({
   CONTROL_PORT: setting.port(4000),
@@ -46,6 +47,7 @@ export interface ControlConfig {
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
   readonly isProduction: boolean;
   readonly billing: BillingSettings;
+  readonly signIn: SignInSettings;
   readonly secrets: ControlSecrets;
 }
 
@@ -62,6 +64,8 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
   if (!read.ok) return read;
   const billing = readBillingSettings(environment, { testRail: 'off' });
   if (!billing.ok) return billing;
+  const signIn = readSignInSettings(environment);
+  if (!signIn.ok) return signIn;
   const env = read.settings;
   return {
     ok: true,
@@ -81,6 +85,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       logLevel: env.LOG_LEVEL,
       isProduction: env.NODE_ENV === 'production',
       billing: billing.settings,
+      signIn: signIn.settings,
       secrets: {
         ticketSealingKey: setting.keyBytes(env.TICKET_SEALING_KEY),
         accountRefKey: setting.keyBytes(env.ACCOUNT_REF_KEY),

@@ -15,6 +15,8 @@ export { type AttributedSettlement, type BookingResult, bookSettlements } from '
 export { creditAccount } from './ledger/post-transaction.ts';
 export type { SettlementLedger } from './ledger/settlement-ledger.ts';
 export { printMail } from './mail/mail.ts';
+export { smtpMail } from './mail/smtp-mail.ts';
 export { Projector } from './projection/projector.ts';
+export { readSignInSettings, type SignInSettings, signInVariables } from './sessions/sign-in-settings.ts';
 export { Settler } from './settler/settler.ts';
 export { buildControl, type Control, type ControlOptions } from './wiring.ts';

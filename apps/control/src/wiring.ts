@@ -7,6 +7,7 @@ import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { claimAccount } from './accounts/claim-account.ts';
 import { ensureAccount } from './accounts/ensure-account.ts';
 import { buildApp } from './app.ts';
 import { AuditLoop } from './audit/audit-loop.ts';
@@ -16,11 +17,14 @@ import type { ControlConfig, ControlSecrets } from './config.ts';
 import { openDatabase } from './database/database.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
-import type { SendMail } from './mail/mail.ts';
+import type { Mailer } from './mail/mail.ts';
 import { ControlMetrics } from './metrics/control-metrics.ts';
 import { postgresEpochLedger } from './projection/epoch-ledger.ts';
+import { projectKeys } from './projection/project-keys.ts';
 import { Projector } from './projection/projector.ts';
 import { buildAuth } from './sessions/auth.ts';
+import type { OpenidSettings } from './sessions/openid-provider.ts';
+import { purgeExpired } from './sessions/purge.ts';
 import { Settler } from './settler/settler.ts';
 
 export interface ControlOptions {
@@ -43,8 +47,10 @@ export interface ControlOptions {
   /** True where no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone?: boolean;
   readonly billing: BillingOptions;
-  /** Absent: nothing is sent, and what a mail would have carried is handed over by whoever caused it. */
-  readonly sendMail?: SendMail;
+  /** Absent: nothing is sent, and what a mail would have carried is handed over by whoever caused it, or not to be had. */
+  readonly mailer?: Mailer | undefined;
+  /** The operator's own OpenID provider. */
+  readonly openid?: OpenidSettings | undefined;
   readonly now?: () => number;
 }
 
@@ -76,6 +82,7 @@ const settleMs = 50;
 const reapMs = 2_000;
 const auditMs = 10_000;
 const measureMs = 2_000;
+const purgeMs = 600_000;
 
 /** Puts the control plane together. Opens no port before `app.listen`. */
 export async function buildControl(options: ControlOptions): Promise<Control> {
@@ -97,6 +104,11 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     origin,
     trustedOrigins: options.trustedOrigins,
     onSignUp: async ({ id, email }) => onAccountMade(await ensureAccount(pool, { id, name: email })),
+    onClaimed: async (userId) => projectKeys(projector, await claimAccount(pool, userId)),
+    mailer: options.mailer,
+    onMailFailed: failed('mail'),
+    openid: options.openid,
+    now,
   });
   const keeper = new CatalogKeeper({ state, file: options.catalogFile, events, now });
   const settler = new Settler({
@@ -159,7 +171,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       now,
     },
     billing,
-    sendMail: options.sendMail,
+    mailer: options.mailer,
     limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
     origin,
     confidentialOrigin: options.confidentialOrigin,
@@ -206,6 +218,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       },
       failed('reaper'),
     ),
+    repeat(purgeMs, () => purgeExpired(pool, now()), failed('purge')),
     ...billing.tasks(failed),
   ];
 

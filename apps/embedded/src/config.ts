@@ -1,6 +1,13 @@
 import { join, resolve } from 'node:path';
 import { type AttestationMode, attestationModes, type BrokerOptions } from '@sotto/confidential';
-import { type BillingSettings, billingVariables, readBillingSettings } from '@sotto/control';
+import {
+  type BillingSettings,
+  billingVariables,
+  readBillingSettings,
+  readSignInSettings,
+  type SignInSettings,
+  signInVariables,
+} from '@sotto/control';
 import { type Environment, readSettings, setting } from '@sotto/settings';
 import { z } from 'zod';
 
@@ -55,6 +62,9 @@ export interface EmbeddedConfig {
   readonly billing: BillingSettings;
   /** The same as variables, for control as a process of its own. */
   readonly billingEnvironment: Readonly<Record<string, string>>;
+  readonly signIn: SignInSettings;
+  /** The same as variables, for control as a process of its own. */
+  readonly signInEnvironment: Readonly<Record<string, string>>;
   /** Secrets given in the environment; the others are made and kept in the data directory. */
   readonly givenSecrets: Readonly<Record<SecretName, string | undefined>>;
 }
@@ -77,6 +87,8 @@ export function readConfig(environment: Environment, projectDir: string): Config
   const testRail = testRailOf(environment);
   const billing = readBillingSettings(environment, { testRail });
   if (!billing.ok) return billing;
+  const signIn = readSignInSettings(environment);
+  if (!signIn.ok) return signIn;
   const env = read.settings;
   if (env.CONTROL_PORT !== 0 && env.CONTROL_PORT === env.CONFIDENTIAL_PORT) {
     return {
@@ -112,6 +124,8 @@ export function readConfig(environment: Environment, projectDir: string): Config
       billingEnvironment: Object.fromEntries(
         billingVariables.map((name) => [name, environment[name] || (name === 'BILLING_TEST_RAIL' ? testRail : '')]),
       ),
+      signIn: signIn.settings,
+      signInEnvironment: Object.fromEntries(signInVariables.map((name) => [name, environment[name] ?? ''])),
       givenSecrets: {
         TICKET_SEALING_KEY: env.TICKET_SEALING_KEY,
         ACCOUNT_REF_KEY: env.ACCOUNT_REF_KEY,

@@ -6,7 +6,7 @@ import {
   openAttestation,
   RegistryFileError,
 } from '@sotto/confidential';
-import { buildControl, type Control, printMail, readBillingPlan } from '@sotto/control';
+import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -67,7 +67,8 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     limitsRedis: undefined,
     trustProxy: false,
     billing: { plan: plan.settings, rails: config.billing.rails },
-    sendMail: printMail((text) => process.stdout.write(text)),
+    mailer: config.signIn.smtp ? smtpMail(config.signIn.smtp) : printMail((text) => process.stdout.write(text)),
+    openid: config.signIn.openid,
   });
   await broker.start();
   await control.start();

@@ -40,6 +40,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
   const control = startPlane('@sotto/control', ['serve'], {
     ...shared,
     ...config.billingEnvironment,
+    ...config.signInEnvironment,
     CONTROL_PORT: String(ports.control),
     CONTROL_ORIGIN: origins.control,
     CONFIDENTIAL_ORIGIN: origins.confidential,

@@ -30,6 +30,8 @@ export const errorTable = {
   no_provider_route_meets_privacy: row(403, 'No provider of this model meets the privacy floor.'),
   privacy_boundary_not_met: row(403, 'No provider of this model meets the workspace privacy boundary.'),
   forbidden: row(403, 'This action is not allowed.'),
+  email_not_verified: row(403, 'The address of this account is not verified. Follow the link that was mailed to it.'),
+  session_not_fresh: row(403, 'This needs a session of the last hour. Sign in again.'),
   model_not_found: row(404, 'The model does not exist or is not enabled.'),
   not_found: row(404, 'There is nothing at this address.'),
   method_not_allowed: row(405, 'This address does not take this method.'),

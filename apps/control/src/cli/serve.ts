@@ -5,6 +5,7 @@ import { readBillingPlan } from '../billing/billing-settings.ts';
 import { builtInCatalog } from '../catalog/built-in-catalog.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/database.ts';
+import { smtpMail } from '../mail/smtp-mail.ts';
 import { listenForMetrics } from '../metrics/metrics-server.ts';
 import { buildControl } from '../wiring.ts';
 import { CliError, type CliProcess } from './cli-process.ts';
@@ -59,6 +60,8 @@ export async function serve(context: CliProcess): Promise<number> {
     limitsRedis,
     trustProxy: config.trustProxy,
     billing: { plan: plan.settings, rails: config.billing.rails },
+    mailer: config.signIn.smtp && smtpMail(config.signIn.smtp),
+    openid: config.signIn.openid,
   });
   process.on('SIGHUP', () => control.reload());
   await control.start(migrated());

@@ -15,9 +15,10 @@ export interface SessionDependencies {
   readonly onAccountMade: (account: AccountIds) => Promise<void>;
 }
 
-/** Whoever is signed in. `email` is theirs as they signed up with it; nothing has proved yet that it is. */
+/** Whoever is signed in. Only where `emailVerified`, `email` is known to be theirs. */
 export interface SignedIn extends AccountIds {
   readonly email: string;
+  readonly emailVerified: boolean;
 }
 
 /** The account of a request's session. Throws `unauthenticated`, or `forbidden` for a request from another site. */
@@ -36,5 +37,5 @@ export async function requireSession(deps: SessionDependencies, request: Fastify
   }
   const account = await ensureAccount(deps.pool, { id: session.userId, name: session.email });
   if (account.created) await deps.onAccountMade(account);
-  return { ...account, email: session.email };
+  return { ...account, email: session.email, emailVerified: session.emailVerified };
 }

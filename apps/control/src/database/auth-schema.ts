@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bigint, boolean, index, integer, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
 const createdAt = () => instant('created_at').notNull().default(sql`now()`);
@@ -14,6 +14,7 @@ export const authUser = pgTable('auth_user', {
   email: text('email').notNull().unique(),
   emailVerified: boolean('email_verified').notNull().default(false),
   image: text('image'),
+  twoFactorEnabled: boolean('two_factor_enabled').notNull().default(false),
   createdAt: createdAt(),
   updatedAt: updatedAt(),
 });
@@ -36,7 +37,7 @@ export const authSession = pgTable(
   (table) => [index('auth_session_user_id_idx').on(table.userId)],
 );
 
-/** The ways a user can prove to be one: so far only `credential`, whose `password` is salt and scrypt hash. */
+/** The ways a user can prove to be one: `credential`, whose `password` is salt and scrypt hash, and `openid`. */
 export const authAccount = pgTable(
   'auth_account',
   {
@@ -74,4 +75,42 @@ export const authVerification = pgTable(
     updatedAt: updatedAt(),
   },
   (table) => [index('auth_verification_identifier_idx').on(table.identifier)],
+);
+
+/** Second factors. Secret and backup codes are encrypted with SESSION_SECRET. Counts only where `verified`. */
+export const authTwoFactor = pgTable(
+  'auth_two_factor',
+  {
+    id: text('id').primaryKey(),
+    secret: text('secret').notNull(),
+    backupCodes: text('backup_codes').notNull(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => authUser.id, { onDelete: 'cascade' }),
+    verified: boolean('verified').notNull().default(false),
+    failedVerificationCount: integer('failed_verification_count').notNull().default(0),
+    lockedUntil: instant('locked_until'),
+  },
+  (table) => [uniqueIndex('auth_two_factor_user_key').on(table.userId)],
+);
+
+/** Passkeys: public keys, and what their authenticators told of themselves. */
+export const authPasskey = pgTable(
+  'auth_passkey',
+  {
+    id: text('id').primaryKey(),
+    name: text('name'),
+    publicKey: text('public_key').notNull(),
+    userId: text('user_id')
+      .notNull()
+      .references(() => authUser.id, { onDelete: 'cascade' }),
+    credentialID: text('credential_id').notNull().unique(),
+    counter: bigint('counter', { mode: 'number' }).notNull(),
+    deviceType: text('device_type').notNull(),
+    backedUp: boolean('backed_up').notNull(),
+    transports: text('transports'),
+    createdAt: instant('created_at'),
+    aaguid: text('aaguid'),
+  },
+  (table) => [index('auth_passkey_user_id_idx').on(table.userId)],
 );

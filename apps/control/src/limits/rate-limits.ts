@@ -4,7 +4,8 @@ import { hashSecret } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
-import { hasSessionCookie } from '../sessions/cookies.ts';
+import { authBasePath } from '../sessions/auth-path.ts';
+import { sessionCookieOf } from '../sessions/cookies.ts';
 
 export interface RateLimitOptions {
   /** Requests per minute without a credential, by address; with one, by credential. */
@@ -31,9 +32,15 @@ export async function registerRateLimits(app: FastifyInstance, { control, redis 
 /** The `config` of a route with a limit of its own, per credential and minute. */
 export const ownLimit = (max: number): object => ({ rateLimit: { max, timeWindow: '1 minute' } });
 
+/** Whoever signs in has no credential yet: a made-up cookie or key must not give them a count of their own. */
+const isSigningIn = (request: FastifyRequest): boolean => request.routeOptions.url?.startsWith(authBasePath) ?? false;
+
 function callerOf(request: FastifyRequest): string {
+  const address = `address:${request.ip}`;
+  if (isSigningIn(request)) return address;
   const bearer = bearerToken(request);
   if (bearer) return `key:${hashSecret(bearer)}`;
-  const { cookie } = request.headers;
-  return hasSessionCookie(cookie) ? `session:${hashSecret(cookie ?? '')}` : `address:${request.ip}`;
+  // The session alone: other cookies beside it may say anything.
+  const session = sessionCookieOf(request.headers.cookie);
+  return session === undefined ? address : `session:${hashSecret(session)}`;
 }

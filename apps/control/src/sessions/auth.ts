@@ -1,17 +1,33 @@
 import type { BetterAuthOptions } from 'better-auth';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
 import { betterAuth } from 'better-auth/minimal';
+import { twoFactor } from 'better-auth/plugins/two-factor';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import { authAccount, authSession, authUser, authVerification } from '../database/auth-schema.ts';
+import {
+  authAccount,
+  authPasskey,
+  authSession,
+  authTwoFactor,
+  authUser,
+  authVerification,
+} from '../database/auth-schema.ts';
+import type { Mail, Mailer } from '../mail/mail.ts';
+import { authMails } from './auth-mails.ts';
+import { authMethods } from './auth-methods.ts';
+import { authBasePath } from './auth-path.ts';
 import { cookiePrefix, needsSecureCookies } from './cookies.ts';
+import { emailEndpoints } from './email-endpoints.ts';
+import { makeEmailProof, mayMailReset, voidProofs } from './email-proofs.ts';
 import { hashSessionTokens } from './hashed-token-adapter.ts';
+import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
+import { passkeys } from './passkeys.ts';
 import { sessionRevocation } from './revocation.ts';
+import { securityNotices } from './security-notices.ts';
+import { sessionGates } from './session-gates.ts';
 
-const dayS = 24 * 60 * 60;
+const hourS = 60 * 60;
+const dayS = 24 * hourS;
 const minSecretLength = 32;
-
-/** Where better-auth's routes live on the control origin. */
-export const authBasePath = '/v1/auth';
 
 /** A user who has just been created. */
 export interface SignedUpUser {
@@ -35,22 +51,49 @@ export interface AuthDependencies {
    * and be called again at first use of a session.
    */
   readonly onSignUp: (user: SignedUpUser) => Promise<void>;
+  /**
+   * Takes from an account what somebody may have left in it who never verified its address. Called when the owner of the
+   * address sets a password by mail, after the sessions have ended; a throw fails that with 500.
+   */
+  readonly onClaimed: (userId: string) => Promise<void>;
+  /** How mail leaves. `sent`: who signs in has verified their address. Undefined: there is none. */
+  readonly mailer: Mailer | undefined;
+  /** Told of a mail that could not be sent; no request waits for one. */
+  readonly onMailFailed: (error: unknown) => void;
+  readonly openid: OpenidSettings | undefined;
+  readonly now: () => number;
 }
 
 /**
- * Builds the better-auth instance behind `/v1/auth`: email and password, sessions of 30 days renewed daily, tokens
- * hashed at rest. Throws where the secret is too short or an origin is not one.
+ * Builds the better-auth instance behind `/v1/auth`: email and password, passkeys, a second factor, the operator's
+ * OpenID provider, and sessions of 30 days renewed daily, tokens hashed at rest. Throws where the secret is too short or
+ * an origin is not one.
  */
-export function buildAuth({ db, secret, origin, trustedOrigins, onSignUp }: AuthDependencies) {
+export function buildAuth(dependencies: AuthDependencies) {
+  const { db, secret, origin, trustedOrigins, onSignUp, mailer, openid, now } = dependencies;
   if (secret.length < minSecretLength) throw new Error(`the session secret needs ${minSecretLength} characters`);
   const adapter = drizzleAdapter(db, {
     provider: 'pg',
-    schema: { user: authUser, session: authSession, account: authAccount, verification: authVerification },
+    schema: {
+      user: authUser,
+      session: authSession,
+      account: authAccount,
+      verification: authVerification,
+      twoFactor: authTwoFactor,
+      passkey: authPasskey,
+    },
     // Without it a sign-up that fails half-way leaves a user without credential: unable to sign in or to sign up again.
     transaction: true,
   });
+  const mails = authMails(origin);
+  const post = mailer && ((mail: Mail) => void mailer.send(mail).catch(dependencies.onMailFailed));
+  const mailVerification = async (user: { readonly id: string; readonly email: string }): Promise<void> => {
+    if (post === undefined) return;
+    const token = await makeEmailProof(db, { purpose: 'verify', userId: user.id, email: user.email }, now());
+    if (token !== undefined) post(mails.verify(user.email, token));
+  };
 
-  return betterAuth({
+  const auth = betterAuth({
     appName: 'Sotto',
     baseURL: exactOrigin(origin),
     basePath: authBasePath,
@@ -61,7 +104,11 @@ export function buildAuth({ db, secret, origin, trustedOrigins, onSignUp }: Auth
     database: (options: BetterAuthOptions) => hashSessionTokens(adapter(options)),
     databaseHooks: {
       user: { create: { after: ({ id, email, name }) => onSignUp({ id, email, name }) } },
+      // Who somebody is was all there was to ask for: what else a provider's tokens open does not rest here.
+      account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
     },
+    user: { validateUserInfo: refuseUnverified },
+    account: { accountLinking: { enabled: true, requireLocalEmailVerified: true, allowDifferentEmails: false } },
     emailAndPassword: {
       enabled: true,
       minPasswordLength: 8,
@@ -69,17 +116,55 @@ export function buildAuth({ db, secret, origin, trustedOrigins, onSignUp }: Auth
       // Signing in at once would tell a new address from a known one by the answer to a sign-up.
       autoSignIn: false,
       revokeSessionsOnPasswordReset: true,
+      requireEmailVerification: mailer?.how === 'sent',
+      resetPasswordTokenExpiresIn: hourS,
+      sendResetPassword: async ({ user, token }) => {
+        if (await mayMailReset(db, user.id, now())) post?.(mails.reset(user.email, token));
+      },
+      onExistingUserSignUp: async ({ user }) => {
+        if (user.emailVerified) post?.(mails.known(user.email));
+        else await mailVerification(user);
+      },
+      onPasswordReset: async ({ user }) => {
+        const { internalAdapter } = await auth.$context;
+        await voidProofs(db, user.id);
+        await internalAdapter.deleteUserSessions(user.id);
+        if (!user.emailVerified) {
+          await dependencies.onClaimed(user.id);
+          await internalAdapter.updateUser(user.id, { emailVerified: true });
+        }
+        post?.(mails.notice(user.email, 'Your password was changed'));
+      },
     },
-    session: { expiresIn: 30 * dayS, updateAge: dayS, cookieCache: { enabled: false } },
+    emailVerification: {
+      sendOnSignUp: mailer !== undefined,
+      sendOnSignIn: mailer?.how === 'sent',
+      sendVerificationEmail: async ({ user }) => mailVerification(user),
+    },
+    session: { expiresIn: 30 * dayS, updateAge: dayS, freshAge: hourS, cookieCache: { enabled: false } },
     // The identifier of a password reset contains its token.
     verification: { storeIdentifier: 'hashed' },
-    plugins: [sessionRevocation()],
+    plugins: [
+      sessionGates({ db, hasMail: mailer !== undefined, now }),
+      sessionRevocation(),
+      emailEndpoints({ db, mails, post, now }),
+      twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
+      passkeys(origin, trustedOrigins),
+      authMethods({
+        password: true,
+        passkey: true,
+        openid: openid ? { name: openid.name } : null,
+        mail: mailer?.how ?? 'none',
+      }),
+      securityNotices({ db, mails, post }),
+      ...(openid ? [openidProvider(openid)] : []),
+    ],
     disabledPaths: unusedPaths,
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     // better-auth logs addresses, and better-call prints foreign errors (with SQL parameters) unless they are thrown.
     logger: { disabled: true },
-    onAPIError: { throw: true },
+    onAPIError: { throw: true, errorURL: `${origin}/sign-in` },
     advanced: {
       cookiePrefix,
       useSecureCookies: needsSecureCookies(origin),
@@ -90,6 +175,7 @@ export function buildAuth({ db, secret, origin, trustedOrigins, onSignUp }: Auth
       ipAddress: { disableIpTracking: true },
     },
   });
+  return auth;
 }
 
 /** What `buildAuth` makes. */
@@ -98,14 +184,25 @@ export type Auth = ReturnType<typeof buildAuth>;
 /** Built-in routes of better-auth for features that Sotto does not have; gone, so that they need no watching. */
 const unusedPaths = [
   '/account-info',
+  '/delete-user',
+  '/delete-user/callback',
   '/error',
   '/get-access-token',
   '/link-social',
   '/ok',
   '/refresh-token',
-  '/sign-in/social',
+  '/reset-password/:token',
+  '/two-factor/get-totp-uri',
+  '/two-factor/send-otp',
+  '/two-factor/verify-otp',
   '/unlink-account',
+  '/update-session',
+  '/verify-password',
 ];
+
+const withoutTokens = async <Row extends object>(row: Row) => ({
+  data: { ...row, accessToken: null, refreshToken: null, idToken: null },
+});
 
 /** better-auth would read `*` and `?` in a trusted origin as patterns. */
 function exactOrigin(origin: string): string {

@@ -6,11 +6,18 @@ const sessionCookieNames: ReadonlySet<string> = new Set([
   `__Secure-${cookiePrefix}.session_token`,
 ]);
 
-/** Whether a `cookie` header carries a session cookie, valid or not. */
-export function hasSessionCookie(cookieHeader: string | undefined): boolean {
-  if (cookieHeader === undefined) return false;
-  return cookieHeader.split(';').some((pair) => sessionCookieNames.has(pair.split('=', 1)[0]?.trim() ?? ''));
+/** The value of a session cookie in a `cookie` header, valid or not; undefined where there is none. */
+export function sessionCookieOf(cookieHeader: string | undefined): string | undefined {
+  for (const pair of cookieHeader?.split(';') ?? []) {
+    const [name = '', ...value] = pair.split('=');
+    if (sessionCookieNames.has(name.trim())) return value.join('=').trim();
+  }
+  return undefined;
 }
+
+/** Whether a `cookie` header carries a session cookie, valid or not. */
+export const hasSessionCookie = (cookieHeader: string | undefined): boolean =>
+  sessionCookieOf(cookieHeader) !== undefined;
 
 /**
  * Whether cookies of this origin carry `Secure`: always, except on plain http to a loopback host, where some browsers

@@ -1,6 +1,8 @@
-import type { FastifyContextConfig, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type Auth, authBasePath } from './auth.ts';
+import type { Auth } from './auth.ts';
+import { authBasePath } from './auth-path.ts';
 import { isScripted } from './same-origin.ts';
 
 const bodyLimitBytes = 64 * 1024;
@@ -20,13 +22,23 @@ export interface AuthRoutesOptions {
   readonly toEnvelope: ToEnvelope;
   /** Told of every failure that better-auth does not explain; throws where it knows why. */
   readonly onFailed?: (error: unknown) => Promise<void>;
-  /** Fastify's `config` of the route, for example a rate limit of its own. */
-  readonly routeConfig?: FastifyContextConfig;
+  /** Asked before better-auth is, with the path behind `/v1/auth` and the body; throws what refuses the request. */
+  readonly admit?: (request: FastifyRequest, path: string, body: Buffer | undefined) => Promise<void>;
 }
+
+/**
+ * What takes longer for an address that has an account than for one that has none, or the other way round, with the time
+ * that both take at least, in milliseconds. Well above what the work itself takes.
+ */
+const steadyMs: Readonly<Record<string, number>> = {
+  '/sign-up/email': 400,
+  '/request-password-reset': 250,
+  '/change-email': 250,
+};
 
 /** Mounts better-auth at `/v1/auth/*`. Success bodies are its own; error bodies are what `toEnvelope` makes of them. */
 export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, options) => {
-  const { auth, origin, toEnvelope, onFailed, routeConfig = {} } = options;
+  const { auth, origin, toEnvelope, onFailed, admit } = options;
 
   // better-auth parses bodies itself and must see them as they came.
   app.removeAllContentTypeParsers();
@@ -36,18 +48,26 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     url: `${authBasePath}/*`,
     bodyLimit: bodyLimitBytes,
-    config: routeConfig,
     handler: async (request, reply) => {
+      const startedAt = performance.now();
+      const path = pathAndQuery(request.url).split('?', 1)[0]?.slice(authBasePath.length) ?? '';
+      // Of a path that is spelled in another way the router would make the same; limits go by the one spelling.
+      if (!plainPath.test(path)) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
+      await admit?.(request, path, Buffer.isBuffer(request.body) ? request.body : undefined);
       const response = await auth.handler(toWebRequest(request, origin)).catch((error: unknown) => {
         // The message may hold SQL parameters, and so an email address: only the name is logged.
         request.log.error({ error: error instanceof Error ? error.name : typeof error }, 'auth_failed');
         return new Response(null, { status: 500 });
       });
+      const leftMs = (steadyMs[path] ?? 0) - (performance.now() - startedAt);
+      if (leftMs > 0) await sleep(leftMs);
       if (response.status >= 500) await onFailed?.(response);
       return sendWebResponse(response, { request, reply, toEnvelope });
     },
   });
 };
+
+const plainPath = /^(?:\/[A-Za-z0-9_-]+)+$/;
 
 /** An allow-list: forwarded addresses and hosts in particular never reach better-auth. */
 const passedHeaders = [

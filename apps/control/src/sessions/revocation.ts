@@ -1,5 +1,6 @@
 import type { BetterAuthPlugin } from 'better-auth';
 import { createAuthEndpoint, sensitiveSessionMiddleware } from 'better-auth/api';
+import { parseSessionOutput } from 'better-auth/db';
 import { z } from 'zod';
 import { hashSessionToken } from './hashed-token-adapter.ts';
 
@@ -7,14 +8,24 @@ const listedSessions = 1000;
 const revokeSessionSchema = z.object({ token: z.string().max(256) });
 
 /**
- * Replaces better-auth's `POST /revoke-session` and `POST /revoke-other-sessions`. Its own take the tokens of a listing
- * for the tokens of cookies; with tokens stored hashed the first would revoke nothing and answer 200, and the second
- * would end the caller's own session and no other. These work by row id, for rows of the caller only.
+ * Replaces better-auth's `GET /list-sessions`, which is for sessions of the last hour alone, `POST /revoke-session` and
+ * `POST /revoke-other-sessions`. The latter two take the
+ * tokens of a listing for the tokens of cookies; with tokens stored hashed one would revoke nothing and answer 200, and
+ * the other would end the caller's own session and no other. These work by row id, for rows of the caller only.
  */
 export const sessionRevocation = () =>
   ({
     id: 'sotto-session-revocation',
     endpoints: {
+      listSessions: createAuthEndpoint(
+        '/list-sessions',
+        { method: 'GET', use: [sensitiveSessionMiddleware], requireHeaders: true },
+        async (ctx) => {
+          const { internalAdapter, options, session } = ctx.context;
+          const alive = await internalAdapter.listSessions(session.user.id, { onlyActiveSessions: true });
+          return ctx.json(alive.map((each) => parseSessionOutput(options, each)));
+        },
+      ),
       revokeSession: createAuthEndpoint(
         '/revoke-session',
         { method: 'POST', body: revokeSessionSchema, use: [sensitiveSessionMiddleware], requireHeaders: true },

@@ -6,6 +6,7 @@ import { hasSessionCookie } from './cookies.ts';
 export interface SessionIdentity {
   readonly userId: string;
   readonly email: string;
+  readonly emailVerified: boolean;
   readonly sessionId: string;
 }
 
@@ -21,5 +22,6 @@ export async function readSession(auth: Auth, headers: IncomingHttpHeaders): Pro
     query: { disableRefresh: true },
   });
   if (!found) return undefined;
-  return { userId: found.user.id, email: found.user.email, sessionId: found.session.id };
+  const { user, session } = found;
+  return { userId: user.id, email: user.email, emailVerified: user.emailVerified, sessionId: session.id };
 }

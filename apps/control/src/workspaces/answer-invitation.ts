@@ -1,17 +1,23 @@
 import { hashSecret } from '@sotto/state';
-import { type InvitationOfferAnswer, ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
+import {
+  type InvitationOfferAnswer,
+  ServiceError,
+  type WaitingInvitationAnswer,
+  type WorkspaceAnswer,
+  type WorkspaceRole,
+} from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
 import { unknownInvitation } from './invitation-store.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { findWorkspace } from './workspace-access.ts';
-import { toAnswer } from './workspace-store.ts';
+import { toAnswer as toWorkspaceAnswer } from './workspace-store.ts';
 
-/** Who holds a token. */
+/** Whoever was invited, and by what they show it: the token, or, with a verified address, the invitation's id. */
 export interface Invited {
   readonly accountId: string;
   readonly email: string;
-  readonly token: string;
+  readonly by: { readonly token: string } | { readonly id: string };
 }
 
 interface Offer {
@@ -25,15 +31,18 @@ interface Offer {
   expires_at: Date;
 }
 
+/** The invitations that wait for an address. The caller knows that it is theirs. */
+export async function listWaiting(pool: pg.Pool, email: string, now: number): Promise<WaitingInvitationAnswer[]> {
+  const { rows } = await pool.query<Offer>(
+    `${selectOffers} where i.email = $1 and i.expires_at > $2 and w.deleted_at is null order by i.created_at, i.id`,
+    [email.toLowerCase(), new Date(now)],
+  );
+  return rows.map((offer) => ({ id: offer.id, ...toAnswer(offer) }));
+}
+
 /** What a token is good for, for whoever holds it and is signed in with its address. */
 export async function readOffer(pool: pg.Pool, invited: Invited, now: number): Promise<InvitationOfferAnswer> {
-  const offer = await findOffer(pool, invited, now);
-  return {
-    workspace: offer.workspace,
-    role: offer.role,
-    invited_by: offer.invited_by,
-    expires_at: offer.expires_at.toISOString(),
-  };
+  return toAnswer(await findOffer(pool, invited, now));
 }
 
 /**
@@ -60,7 +69,7 @@ export async function acceptInvitation(
     const keyIds = offer.role === 'owner' ? await handOver(client, offer, invited.accountId) : [];
     const workspace = await findWorkspace(client, invited.accountId, offer.workspace_id);
     if (workspace === undefined) throw new Error('the workspace that was joined is not there');
-    return { workspace: toAnswer(workspace), keyIds };
+    return { workspace: toWorkspaceAnswer(workspace), keyIds };
   });
 }
 
@@ -85,7 +94,7 @@ async function handOver(client: pg.PoolClient, offer: Offer, accountId: string):
   return revokeWorkspaceKeys(client, workspaceId);
 }
 
-/** Uses a token up: of two at once, one finds it. The workspace is locked first, as by every change. */
+/** Uses an invitation up: of two at once, one finds it. The workspace is locked first, as by every change. */
 async function useOffer(client: pg.PoolClient, invited: Invited, now: number): Promise<Offer> {
   const { workspace_id: workspaceId } = await findOffer(client, invited, now);
   await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
@@ -94,19 +103,30 @@ async function useOffer(client: pg.PoolClient, invited: Invited, now: number): P
   return offer;
 }
 
-async function findOffer(client: pg.Pool | pg.PoolClient, { email, token }: Invited, now: number): Promise<Offer> {
+const selectOffers = `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, i.email, i.role,
+    u.email as invited_by, i.expires_at
+  from workspace_invitations i join workspaces w on w.id = i.workspace_id
+  join accounts a on a.id = i.invited_by left join auth_user u on u.id = a.user_id`;
+
+async function findOffer(client: pg.Pool | pg.PoolClient, { email, by }: Invited, now: number): Promise<Offer> {
+  const [column, value] = 'token' in by ? ['i.token_hash', hashSecret(by.token)] : ['i.id', by.id];
   const { rows } = await client.query<Offer>(
-    `select i.id, i.workspace_id, w.name as workspace, w.account_id as owner_id, i.email, i.role, u.email as invited_by,
-       i.expires_at
-     from workspace_invitations i join workspaces w on w.id = i.workspace_id
-     join accounts a on a.id = i.invited_by left join auth_user u on u.id = a.user_id
-     where i.token_hash = $1 and i.expires_at > $2 and w.deleted_at is null`,
-    [hashSecret(token), new Date(now)],
+    `${selectOffers} where ${column} = $1 and i.expires_at > $2 and w.deleted_at is null`,
+    [value, new Date(now)],
   );
   const [offer] = rows;
-  if (offer === undefined) throw unknownInvitation();
-  if (offer.email !== email.toLowerCase()) {
+  // An id is no secret: of somebody else's invitation it tells nothing.
+  const isTheirs = offer?.email === email.toLowerCase();
+  if (offer === undefined || (!isTheirs && 'id' in by)) throw unknownInvitation();
+  if (!isTheirs) {
     throw new ServiceError('forbidden', { message: 'This invitation is for another address. Sign in with that one.' });
   }
   return offer;
 }
+
+const toAnswer = (offer: Offer): InvitationOfferAnswer => ({
+  workspace: offer.workspace,
+  role: offer.role,
+  invited_by: offer.invited_by,
+  expires_at: offer.expires_at.toISOString(),
+});

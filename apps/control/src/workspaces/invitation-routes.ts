@@ -4,15 +4,16 @@ import {
   type InvitationOfferAnswer,
   invitationTokenSchema,
   parseRequest,
+  ServiceError,
   type WorkspaceAnswer,
   type WorkspaceInvitationAnswer,
 } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireSession } from '../credentials/session-credentials.ts';
+import { requireSession, type SignedIn } from '../credentials/session-credentials.ts';
 import type { ControlEvents } from '../events.ts';
-import type { SendMail } from '../mail/mail.ts';
+import type { Mailer } from '../mail/mail.ts';
 import { projectKeys } from '../projection/project-keys.ts';
-import { acceptInvitation, declineInvitation, type Invited, readOffer } from './answer-invitation.ts';
+import { acceptInvitation, declineInvitation, type Invited, listWaiting, readOffer } from './answer-invitation.ts';
 import { invitationMail } from './invitation-mail.ts';
 import { inviteAddress, listInvitations, unknownInvitation, withdrawInvitation } from './invitation-store.ts';
 import { isUuid, readWorkspaceId } from './path-ids.ts';
@@ -20,7 +21,9 @@ import type { WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
 export interface InvitationRoutesDependencies extends WorkspaceRoutesDependencies {
   /** Undefined where no mail can be sent: the token is then handed over by whoever invites. */
-  readonly sendMail: SendMail | undefined;
+  readonly mailer: Mailer | undefined;
+  /** The public control origin, whose pages links lead to. */
+  readonly origin: string;
   readonly events: Pick<ControlEvents, 'taskFailed'>;
   /** For invitations: each may send a mail to somebody who did not ask for it. */
   readonly rateLimit: object;
@@ -37,7 +40,22 @@ export function registerInvitations(app: FastifyInstance, deps: InvitationRoutes
   const { pool } = sessions;
   const invited = async (request: FastifyRequest): Promise<Invited> => {
     const { accountId, email } = await requireSession(sessions, request);
-    return { accountId, email, ...parseRequest(invitationTokenSchema, readJsonBody(request.body)) };
+    return { accountId, email, by: parseRequest(invitationTokenSchema, readJsonBody(request.body)) };
+  };
+  /** Whoever reads what is mailed to their address, which is what an invitation goes by. */
+  const addressee = async (request: FastifyRequest): Promise<SignedIn> => {
+    const signedIn = await requireSession(sessions, request);
+    if (!signedIn.emailVerified) {
+      throw new ServiceError('email_not_verified', {
+        message: 'Invitations are shown to whoever has verified their address. With its token one opens without that.',
+      });
+    }
+    return signedIn;
+  };
+  const invitedById = async (request: FastifyRequest<OfWorkspace>): Promise<Invited> => {
+    const { accountId, email } = await addressee(request);
+    if (!isUuid(request.params.id)) throw unknownInvitation();
+    return { accountId, email, by: { id: request.params.id } };
   };
 
   app.get<OfWorkspace>('/v1/workspaces/:id/invitations', async (request, reply) => {
@@ -56,8 +74,8 @@ export function registerInvitations(app: FastifyInstance, deps: InvitationRoutes
       const asked = parseRequest(createInvitationSchema, readJsonBody(request.body));
       const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId }, asked, now());
       // Not waited for: how long a mail takes is nobody's business, and the token is in the answer.
-      void deps
-        .sendMail?.(invitationMail({ ...invitation, workspace, invitedBy: email }))
+      void deps.mailer
+        ?.send(invitationMail({ ...invitation, workspace, invitedBy: email, origin: deps.origin }))
         .catch((error: unknown) => deps.events.taskFailed('mail', error));
       reply.code(201).header('cache-control', 'no-store');
       return invitation;
@@ -81,15 +99,35 @@ export function registerInvitations(app: FastifyInstance, deps: InvitationRoutes
     return readOffer(pool, await invited(request), now());
   });
 
-  app.post('/v1/invitations/accept', async (request, reply): Promise<WorkspaceAnswer> => {
-    const { workspace, keyIds } = await acceptInvitation(pool, await invited(request), now());
+  const accept = async (who: Invited): Promise<WorkspaceAnswer> => {
+    const { workspace, keyIds } = await acceptInvitation(pool, who, now());
     await projectKeys(projector, keyIds);
-    reply.header('cache-control', 'no-store');
     return workspace;
+  };
+
+  app.post('/v1/invitations/accept', async (request, reply): Promise<WorkspaceAnswer> => {
+    reply.header('cache-control', 'no-store');
+    return accept(await invited(request));
   });
 
   app.post('/v1/invitations/decline', async (request, reply) => {
     await declineInvitation(pool, await invited(request), now());
+    return reply.code(204).send();
+  });
+
+  app.get('/v1/invitations', async (request, reply) => {
+    const { email } = await addressee(request);
+    reply.header('cache-control', 'no-store');
+    return { data: await listWaiting(pool, email, now()) };
+  });
+
+  app.post<OfWorkspace>('/v1/invitations/:id/accept', async (request, reply): Promise<WorkspaceAnswer> => {
+    reply.header('cache-control', 'no-store');
+    return accept(await invitedById(request));
+  });
+
+  app.post<OfWorkspace>('/v1/invitations/:id/decline', async (request, reply) => {
+    await declineInvitation(pool, await invitedById(request), now());
     return reply.code(204).send();
   });
 }

@@ -58,7 +58,7 @@ const as = ({ accountId }: Person, { workspaceId }: Shared) => ({ accountId, wor
 
 async function offer(who: Person, to: Person, place: Shared, role: WorkspaceRole): Promise<Invited> {
   const { invitation } = await inviteAddress(pool, as(who, place), { email: to.email, role }, now);
-  return { ...to, token: invitation.token };
+  return { ...to, by: { token: invitation.token } };
 }
 
 async function join(place: Shared, role: WorkspaceRole): Promise<Person> {
@@ -253,7 +253,7 @@ describe('invitations', () => {
     const place = await shared();
     const [ann, eve] = [await person(), await person()];
     const invited = await offer(place.owner, ann, place, 'admin');
-    const stolen = { ...eve, token: invited.token };
+    const stolen = { ...eve, by: invited.by };
     for (const use of [acceptInvitation, declineInvitation, readOffer]) {
       expect(await endOf(use(pool, stolen, now))).toBe('forbidden');
     }
@@ -291,7 +291,8 @@ describe('invitations', () => {
 
   it('rest as a hash', async () => {
     const place = await shared();
-    const { token } = await offer(place.owner, await person(), place, 'member');
+    const { by } = await offer(place.owner, await person(), place, 'member');
+    const token = 'token' in by ? by.token : '';
     const { rows } = await pool.query<{ row: string }>(
       'select i::text as row from workspace_invitations i where workspace_id = $1',
       [place.workspaceId],

@@ -54,7 +54,7 @@ export const headerGroups: Readonly<Record<HeaderGroup, Readonly<Record<string, 
   enclave: {
     [headerNames.providerRequestId]: text('Of an answer by an enclave: what its receipt is asked for by.'),
   },
-  location: { location: text('Where the order is.') },
+  location: { location: text('Where it is, or where to go next.') },
 };
 
 /** Those that are on every success of their route; the others are there where they apply. */

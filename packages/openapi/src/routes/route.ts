@@ -18,7 +18,7 @@ export interface Content {
 }
 
 export interface AnswerDescription {
-  readonly status: 200 | 201 | 204 | 503;
+  readonly status: 200 | 201 | 204 | 302 | 503;
   readonly description: string;
   readonly content?: readonly Content[];
   /** Groups of response headers, by the name under which `headers.ts` has them. */

@@ -51,3 +51,10 @@ export const invitationOfferAnswerSchema = z.strictObject({
   expires_at: instant,
 });
 export type InvitationOfferAnswer = z.infer<typeof invitationOfferAnswerSchema>;
+
+/** An invitation that waits for the address of whoever asks; its `id` accepts or declines it. */
+export const waitingInvitationAnswerSchema = invitationOfferAnswerSchema.extend({ id: z.uuid() });
+export type WaitingInvitationAnswer = z.infer<typeof waitingInvitationAnswerSchema>;
+
+/** Answer of `GET /invitations`. */
+export const waitingInvitationListAnswerSchema = z.strictObject({ data: z.array(waitingInvitationAnswerSchema) });

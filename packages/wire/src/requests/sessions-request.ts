@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { storableText } from './storable-text.ts';
 
 const password = z.string().min(8).max(128);
 
@@ -21,4 +22,57 @@ export const changePasswordSchema = z.object({
   currentPassword: z.string(),
   newPassword: password,
   revokeOtherSessions: z.boolean().optional(),
+});
+
+/** Body of `POST /auth/send-verification-email` and `POST /auth/request-password-reset`. */
+export const emailOnlySchema = z.object({ email: z.email() });
+
+/** Body of `POST /auth/reset-password`. */
+export const resetPasswordSchema = z.object({ token: z.string(), newPassword: password });
+
+/** Body of `POST /auth/verify-email`. */
+export const verifyEmailSchema = z.object({
+  token: z.string().min(1).max(200),
+  /** Needed by whoever is not signed in. */
+  password: z.string().max(128).optional(),
+});
+
+/** Body of `POST /auth/change-email`. */
+export const changeEmailSchema = z.object({
+  newEmail: z.email().max(254),
+  /** Needed where the account has one. */
+  password: z.string().max(128).optional(),
+});
+
+const personName = storableText.trim().min(1).max(100);
+const url = storableText.max(2048);
+
+/** Body of `POST /auth/update-user`. */
+export const updateUserSchema = z.strictObject({ name: personName });
+
+/** Body of what asks for the password again. */
+export const passwordOnlySchema = z.strictObject({ password: z.string() });
+
+/** Body of `POST /auth/two-factor/verify-totp` and `POST /auth/two-factor/verify-backup-code`. */
+export const secondFactorCodeSchema = z.strictObject({ code: storableText.trim().min(1).max(64) });
+
+const publicKeyCredential = z.looseObject({ id: storableText.max(2048), rawId: storableText.max(2048) });
+
+/** Body of `POST /auth/passkey/verify-registration`. `response`: what `navigator.credentials.create` gave, as JSON. */
+export const registerPasskeySchema = z.strictObject({ response: publicKeyCredential, name: personName.optional() });
+
+/** Body of `POST /auth/passkey/verify-authentication`. `response`: what `navigator.credentials.get` gave, as JSON. */
+export const passkeySignInSchema = z.strictObject({ response: publicKeyCredential });
+
+/** Body of `POST /auth/passkey/update-passkey`. */
+export const renamePasskeySchema = z.strictObject({ id: storableText, name: personName });
+
+/** Body of `POST /auth/passkey/delete-passkey`. */
+export const passkeyIdSchema = z.object({ id: storableText });
+
+/** Body of `POST /auth/sign-in/social`. Addresses of this origin, or paths, that the browser comes back to. */
+export const openidSignInSchema = z.strictObject({
+  provider: z.literal('openid'),
+  callbackURL: url.optional(),
+  errorCallbackURL: url.optional(),
 });

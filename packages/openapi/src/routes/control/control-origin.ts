@@ -5,6 +5,7 @@ import { billingRoutes } from './billing.ts';
 import { catalogRoutes } from './catalog.ts';
 import { inferenceRoutes } from './inference.ts';
 import { sessionRoutes } from './sessions.ts';
+import { signInRoutes } from './sign-in.ts';
 import { workspaceRoutes } from './workspaces.ts';
 
 /** The control origin: keys, tickets, catalog, routing, account and billing. Never content. */
@@ -29,6 +30,7 @@ export const controlOrigin: OriginDescription = {
     ...workspaceRoutes,
     ...billingRoutes,
     ...sessionRoutes,
+    ...signInRoutes,
     ...serviceRoutes.map((route) =>
       route.path === '/v1/openapi.json' ? { ...route, errors: [...route.errors, 'rate_limited' as const] } : route,
     ),

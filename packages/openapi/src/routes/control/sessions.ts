@@ -1,21 +1,9 @@
 import { anywhere } from '../errors.ts';
 import { json, type RouteDescription } from '../route.ts';
+import { done, emptyBody, ofAuth, authPost as post } from './session-route.ts';
 
 const tag = 'Sessions';
 const ann = { email: 'ann@example.com', password: 'correct horse battery' };
-/** better-auth reads bodies itself: no limit of types or sizes is said in our words but this. */
-const ofAuth = [...anywhere, 'invalid_request', 'forbidden', 'payload_too_large', 'unsupported_media_type'] as const;
-
-const post = (
-  name: string,
-  route: Pick<RouteDescription, 'operationId' | 'summary' | 'answers' | 'errors'> & Partial<RouteDescription>,
-): RouteDescription => ({ method: 'post', path: `/v1/auth/${name}`, tag, credentials: ['session'], ...route });
-
-/** A page of another origin could send a POST without a body of this type: that is refused unless `origin` is ours. */
-const emptyBody = { content: [json({ type: 'object', description: 'Empty.' }, {})] };
-
-const done = [{ status: 200, description: 'Done.', content: [json('AuthStatus', { status: true })] }] as const;
-
 /** Of better-auth's routes those that people and programs sign in, out and manage sessions with. */
 export const sessionRoutes: readonly RouteDescription[] = [
   post('sign-up/email', {
@@ -34,8 +22,15 @@ export const sessionRoutes: readonly RouteDescription[] = [
     description: 'The answer sets the session cookie: 30 days, renewed daily.',
     credentials: [],
     body: { content: [json('SignIn', ann)] },
-    answers: [{ status: 200, description: 'Signed in.', content: [json('SignedIn')] }],
-    errors: [...ofAuth, 'unauthenticated'],
+    answers: [
+      {
+        status: 200,
+        description:
+          'Signed in; or, with `twoFactorRedirect`, the first of two steps, and the cookie is for the second.',
+        content: [json('SignedIn')],
+      },
+    ],
+    errors: [...ofAuth, 'unauthenticated', 'email_not_verified'],
   }),
   post('sign-out', {
     operationId: 'signOut',

@@ -11,6 +11,7 @@ type Described = Omit<RouteDescription, 'tag' | 'credentials'>;
 const bySession = (routes: readonly Described[]): RouteDescription[] =>
   routes.map((route) => ({ ...route, tag, credentials: ['session'] }));
 
+const waiting = 'The id of an invitation, as `GET /v1/invitations` has it.';
 const token = { content: [json('InvitationToken', { token: 'as the invitation has it' })] };
 
 export const workspaceRoutes: readonly RouteDescription[] = bySession([
@@ -145,5 +146,32 @@ export const workspaceRoutes: readonly RouteDescription[] = bySession([
     body: token,
     answers: [gone('It is declined.')],
     errors: [...ofWorkspaces, ...ofBodies],
+  },
+  {
+    method: 'get',
+    path: '/v1/invitations',
+    operationId: 'listWaitingInvitations',
+    summary: 'Invitations that wait for oneself',
+    description: 'For whoever has verified their address.',
+    answers: [{ status: 200, description: 'The invitations.', content: [json('WaitingInvitationList')] }],
+    errors: [...anywhere, ...ofSessions, 'email_not_verified'],
+  },
+  {
+    method: 'post',
+    path: '/v1/invitations/{id}/accept',
+    operationId: 'acceptWaitingInvitation',
+    summary: 'Accept an invitation of the list',
+    pathParameters: { id: waiting },
+    answers: [{ status: 200, description: 'The workspace, with the new role.', content: [json('Workspace')] }],
+    errors: [...ofWorkspaces, 'conflict', 'email_not_verified'],
+  },
+  {
+    method: 'post',
+    path: '/v1/invitations/{id}/decline',
+    operationId: 'declineWaitingInvitation',
+    summary: 'Decline an invitation of the list',
+    pathParameters: { id: waiting },
+    answers: [gone('It is declined.')],
+    errors: [...ofWorkspaces, 'email_not_verified'],
   },
 ]);

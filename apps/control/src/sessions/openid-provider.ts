@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuthContext, BetterAuthPlugin } from 'better-auth';
+import { APIError } from 'better-auth/api';
+import { genericOAuth } from 'better-auth/plugins/generic-oauth';
+
+/** The operator's own OpenID provider. */
+export interface OpenidSettings {
+  /** As its discovery document names it. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What people read: "Continue with …". */
+  readonly name: string;
+}
+
+/** How sign-ins name the provider: `POST /v1/auth/sign-in/social {"provider": "openid"}`. */
+export const openidProviderId = 'openid';
+
+type Provider = AuthContext['socialProviders'][number];
+
+const answerMs = 10_000;
+
+/**
+ * Sign-in with the operator's OpenID provider: code flow with PKCE, state and nonce, ID tokens verified by the
+ * provider's keys. better-auth asks for the discovery document once, when it starts, and without it has no such provider
+ * until the process ends; here it is asked for at the first sign-in, and again until it is had, so that no session waits
+ * for somebody else's server.
+ */
+export function openidProvider({ issuer, clientId, clientSecret, name }: OpenidSettings) {
+  let found: Promise<Provider> | undefined;
+
+  const discover = async (context: AuthContext): Promise<Provider> => {
+    const { init } = genericOAuth({
+      config: [
+        {
+          providerId: openidProviderId,
+          name,
+          discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+          clientId,
+          clientSecret,
+          scopes: ['openid', 'email', 'profile'],
+          pkce: true,
+          requireIdTokenVerification: true,
+        },
+      ],
+    });
+    const initialized = await inTime(init({ ...context, socialProviders: [] }));
+    const provider = initialized.context.socialProviders[0];
+    // The document must be the issuer's own (OpenID Connect Discovery, 4.3).
+    if (provider?.issuer !== issuer) throw unavailable();
+    return provider;
+  };
+  const unavailable = () =>
+    new APIError('SERVICE_UNAVAILABLE', { code: 'OPENID_UNAVAILABLE', message: `${name} cannot be reached now` });
+  /** The provider's server, or what stands before it, may take any time to answer. */
+  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+    const done = new AbortController();
+    const timeout = sleep(answerMs, undefined, { ref: false, signal: done.signal }).then(() => {
+      throw unavailable();
+    });
+    timeout.catch(() => {});
+    try {
+      return await Promise.race([answer, timeout]);
+    } finally {
+      done.abort();
+    }
+  };
+
+  return {
+    id: 'sotto-openid',
+    init(context) {
+      const ready = (): Promise<Provider> => {
+        found ??= discover(context).catch((error: unknown) => {
+          found = undefined;
+          throw error;
+        });
+        return found;
+      };
+      const provider: Provider = {
+        id: openidProviderId,
+        name,
+        issuer,
+        requiresIdTokenNonce: true,
+        accountSubject: async (answer) => (await ready()).accountSubject(answer),
+        createAuthorizationURL: async (request) => (await ready()).createAuthorizationURL(request),
+        validateAuthorizationCode: async (request) => inTime((await ready()).validateAuthorizationCode(request)),
+        // Without an ID token nobody has said who this is, or to whom.
+        getUserInfo: async (tokens) =>
+          tokens.idToken === undefined ? null : inTime((await ready()).getUserInfo(tokens)),
+      };
+      return { context: { socialProviders: [provider] } };
+    },
+  } satisfies BetterAuthPlugin;
+}
+
+/** Of people who come from a provider, those are let in whose address it has verified. */
+export const refuseUnverified = ({
+  user,
+  source,
+}: {
+  readonly user: { readonly emailVerified?: boolean | undefined };
+  readonly source: { readonly method: string };
+}): { error: string } | undefined =>
+  source.method === 'oauth' && user.emailVerified !== true ? { error: 'email_not_verified' } : undefined;

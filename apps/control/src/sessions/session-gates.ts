@@ -1,0 +1,140 @@
+import { hash } from 'node:crypto';
+import {
+  openidSignInSchema,
+  passkeyIdSchema,
+  passkeySignInSchema,
+  passwordOnlySchema,
+  registerPasskeySchema,
+  renamePasskeySchema,
+  requestError,
+  secondFactorCodeSchema,
+  updateUserSchema,
+} from '@sotto/wire';
+import type { BetterAuthPlugin } from 'better-auth';
+import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
+import { lt } from 'drizzle-orm';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { z } from 'zod';
+import { authVerification } from '../database/auth-schema.ts';
+
+export interface SessionGatesOptions {
+  readonly db: NodePgDatabase<Record<string, unknown>>;
+  readonly hasMail: boolean;
+  readonly now: () => number;
+}
+
+const needsMail: ReadonlySet<string> = new Set([
+  '/request-password-reset',
+  '/send-verification-email',
+  '/change-email',
+]);
+
+/**
+ * What opens an account beside its password is for whoever reads the mail of its address alone: else somebody could sign
+ * up with an address of others and keep a way in when its owner takes it over.
+ */
+const needsVerifiedEmail: ReadonlySet<string> = new Set([
+  '/two-factor/enable',
+  '/passkey/generate-register-options',
+  '/passkey/verify-registration',
+]);
+
+/** Of bodies that better-auth reads loosely, what is taken here. */
+const bodySchemas: Readonly<Record<string, z.ZodType>> = {
+  '/update-user': updateUserSchema,
+  // Without `trustDevice`, which would spare the second factor for a month.
+  '/two-factor/verify-totp': secondFactorCodeSchema,
+  '/two-factor/verify-backup-code': secondFactorCodeSchema,
+  '/two-factor/enable': passwordOnlySchema,
+  '/passkey/verify-registration': registerPasskeySchema,
+  '/passkey/verify-authentication': passkeySignInSchema,
+  '/passkey/update-passkey': renamePasskeySchema,
+  '/passkey/delete-passkey': passkeyIdSchema,
+  '/sign-in/social': openidSignInSchema,
+};
+
+/** What stands before better-auth's own routes: bodies that are not what they seem, and what is not for everybody. */
+export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
+  ({
+    id: 'sotto-gates',
+    hooks: {
+      before: [
+        {
+          // `disabledPaths` knows no patterns, and a token in a path is one in every log.
+          matcher: ({ path }) => path === '/reset-password/:token',
+          handler: createAuthMiddleware(async () => {
+            throw new APIError('NOT_FOUND');
+          }),
+        },
+        {
+          matcher: ({ path }) => path !== undefined && (path in bodySchemas || needsMail.has(path)),
+          handler: createAuthMiddleware(async ({ path, body }) => {
+            if (!hasMail && needsMail.has(path)) {
+              throw new APIError('BAD_REQUEST', {
+                code: 'NO_MAIL',
+                message: 'This deployment sends no mail, so this cannot be done. Ask whoever runs it',
+              });
+            }
+            const parsed = bodySchemas[path]?.safeParse(body);
+            if (parsed?.success === false) {
+              throw new APIError('BAD_REQUEST', { code: 'INVALID_BODY', message: requestError(parsed.error).message });
+            }
+          }),
+        },
+        {
+          matcher: ({ path }) => path !== undefined && needsVerifiedEmail.has(path),
+          handler: createAuthMiddleware(async (ctx) => {
+            const session = await getSessionFromCtx(ctx);
+            if (session && !session.user.emailVerified) {
+              throw new APIError('FORBIDDEN', { code: 'EMAIL_NOT_VERIFIED', message: 'Confirm your address first' });
+            }
+          }),
+        },
+        {
+          matcher: ({ path }) => path === '/two-factor/verify-totp',
+          handler: createAuthMiddleware(async (ctx) => {
+            const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
+            const { code } = secondFactorCodeSchema.parse(ctx.body);
+            if (userId !== undefined && !(await isFirstUse(db, userId, code, now()))) {
+              throw new APIError('UNAUTHORIZED', {
+                code: 'INVALID_CODE',
+                message: 'This code was used already. Wait for the next one',
+              });
+            }
+          }),
+        },
+      ],
+    },
+  }) satisfies BetterAuthPlugin;
+
+type Ctx = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0];
+
+/** Whose second factor is asked for, by the cookie of a sign-in that has passed its first. */
+async function challengedUser(ctx: Ctx): Promise<string | undefined> {
+  const cookie = ctx.context.createAuthCookie('two_factor');
+  const challenge = await ctx.getSignedCookie(cookie.name, ctx.context.secret);
+  if (typeof challenge !== 'string') return undefined;
+  return (await ctx.context.internalAdapter.findVerificationValue(challenge))?.value;
+}
+
+/** A code is good for its half minute and its neighbours. */
+const codeLifeMs = 2 * 60 * 1000;
+
+/**
+ * Whether this is the first time that a user shows a code (RFC 6238, 5.2: a code is good once). One row a code, whose id
+ * says which: of two at once, one is inserted.
+ */
+async function isFirstUse(db: SessionGatesOptions['db'], userId: string, code: string, now: number): Promise<boolean> {
+  const id = `totp:${hash('sha256', `${userId}:${code}`, 'base64url')}`;
+  const row = { identifier: id, value: 'used', expiresAt: new Date(now + codeLifeMs) };
+  const claimed = await db
+    .insert(authVerification)
+    .values({ id, ...row })
+    .onConflictDoUpdate({
+      target: authVerification.id,
+      set: row,
+      setWhere: lt(authVerification.expiresAt, new Date(now)),
+    })
+    .returning({ id: authVerification.id });
+  return claimed.length > 0;
+}
