@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { totpCode } from '../accounts/totp.ts';
 import { startTeeWorld, type TeeWorld } from '../attestation/tee-world.ts';
 import { freePort } from '../kit/free-port.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
@@ -93,7 +94,7 @@ describe('what `npm start` brings, by its own description', () => {
       for (const id of ['getHealth', 'getReadiness', 'getOpenApi']) await call(id, 200);
       expect(origin.succeeded.size).toBeGreaterThan(2);
     }
-    for (const id of ['listCatalog', 'getCapabilities', 'getBillingCatalog', 'getFirstSteps', 'getReference']) {
+    for (const id of ['listCatalog', 'getCapabilities', 'getBillingCatalog', 'getDashboard', 'getReference']) {
       await toControl(id, 200);
     }
     await toControl('getUptime', 200, { query: '?model=demo/chat' });
@@ -349,10 +350,107 @@ describe('what `npm start` brings, by its own description', () => {
     await toControl('signOut', 200, { headers: session, body: {} });
   });
 
+  /** The token of the last mail to somebody, which `npm start` prints. */
+  const mailedToken = async (to: string, page: string): Promise<string> => {
+    const link = () =>
+      started
+        ?.output()
+        .split(`mail to ${to}:`)
+        .at(-1)
+        ?.match(new RegExp(`/${page}#token=(\\S+)`))?.[1];
+    await until(async () => link() !== undefined, `a mail with a link to ${page}`);
+    return link() ?? '';
+  };
+  const newPerson = async () => {
+    const { email, password } = { email: `${hex(8)}@people.example`, password: `pw-${hex(8)}` };
+    await toControl('signUp', 200, { body: { name: 'Ann', email, password } });
+    return { email, password };
+  };
+
+  it('proves addresses, and lets passwords be forgotten', async () => {
+    const ann = await newPerson();
+    await toControl('sendVerificationEmail', 200, { body: { email: ann.email } });
+    await toControl('sendVerificationEmail', 400, { body: { email: 'nobody' } });
+    await toControl('verifyEmail', 400, { body: { token: 'none', password: ann.password } });
+    const token = await mailedToken(ann.email, 'verify-email');
+    const session = cookieOf(await toControl('verifyEmail', 200, { body: { token, password: ann.password } }));
+    await toControl('updateUser', 200, { headers: session, body: exampleOf(control, 'updateUser') });
+    await toControl('updateUser', 401, { body: { name: 'x' } });
+    const newEmail = `${hex(8)}@people.example`;
+    await toControl('changeEmail', 200, { headers: session, body: { newEmail, password: ann.password } });
+    await toControl('changeEmail', 401, { body: { newEmail, password: ann.password } });
+    await toControl('listSignInMethods', 200);
+    await toControl('listSignInWays', 200, { headers: session });
+    await toControl('listSignInWays', 401);
+    await toControl('requestPasswordReset', 200, { body: { email: ann.email } });
+    await toControl('requestPasswordReset', 400, { body: {} });
+    const reset = await mailedToken(ann.email, 'reset-password');
+    await toControl('resetPassword', 200, { body: { token: reset, newPassword: `pw-${hex(8)}` } });
+    await toControl('resetPassword', 400, { body: { token: reset, newPassword: `pw-${hex(8)}` } });
+    await toControl('signInWithOpenid', 404, { body: exampleOf(control, 'signInWithOpenid') });
+    await toControl('finishOpenidSignIn', 404, { parameters: { id: 'openid' } });
+  });
+
+  it('knows second factors and passkeys', async () => {
+    const ann = await newPerson();
+    const password = { password: ann.password };
+    const unproved = await signIn(ann);
+    await toControl('enableSecondFactor', 403, { headers: unproved, body: password });
+    const token = await mailedToken(ann.email, 'verify-email');
+    const session = cookieOf(await toControl('verifyEmail', 200, { body: { token, ...password } }));
+    const enrolled = await toControl('enableSecondFactor', 200, { headers: session, body: password });
+    const { totpURI } = enrolled.json as { totpURI: string };
+    await toControl('verifyTotp', 401, { headers: session, body: { code: '000000' } });
+    const code = totpCode(totpURI, Date.now());
+    const strong = cookieOf(await toControl('verifyTotp', 200, { headers: session, body: { code } }));
+    const fresh = await toControl('generateBackupCodes', 200, { headers: strong, body: password });
+    await toControl('generateBackupCodes', 400, { headers: strong, body: { password: 'not it' } });
+    const half = cookieOf(await toControl('signIn', 200, { body: ann }));
+    const [backupCode] = (fresh.json as { backupCodes: string[] }).backupCodes;
+    await toControl('verifyBackupCode', 401, { headers: half, body: { code: 'aaaaa-aaaaa' } });
+    const whole = cookieOf(await toControl('verifyBackupCode', 200, { headers: half, body: { code: backupCode } }));
+    await toControl('disableSecondFactor', 400, { headers: whole, body: { password: 'not it' } });
+    await toControl('disableSecondFactor', 200, { headers: whole, body: password });
+    const plain = await signIn(ann);
+
+    await toControl('beginPasskeyRegistration', 200, { headers: plain });
+    await toControl('beginPasskeyRegistration', 401);
+    await toControl('registerPasskey', 400, { headers: plain, body: exampleOf(control, 'registerPasskey') });
+    await toControl('beginPasskeySignIn', 200);
+    await toControl('signInWithPasskey', 400, { body: exampleOf(control, 'signInWithPasskey') });
+    await toControl('listPasskeys', 200, { headers: plain });
+    await toControl('listPasskeys', 401);
+    await toControl('renamePasskey', 404, { headers: plain, body: { id: 'none', name: 'x' } });
+    await toControl('deletePasskey', 404, { headers: plain, body: { id: 'none' } });
+  });
+
+  it('shows whom an invitation waits for', async () => {
+    const ann = await newPerson();
+    const token = await mailedToken(ann.email, 'verify-email');
+    const session = cookieOf(await toControl('verifyEmail', 200, { body: { token, password: ann.password } }));
+    const name = exampleOf(control, 'createWorkspace');
+    const { id } = (await toControl('createWorkspace', 201, { headers: cookie, body: name })).json as { id: string };
+    const waiting = async () => {
+      const body = { email: ann.email, role: 'viewer' };
+      await toControl('createInvitation', 201, { headers: cookie, parameters: { id }, body });
+      const { json } = await toControl('listWaitingInvitations', 200, { headers: session });
+      return { headers: session, body: {}, parameters: { id: (json as { data: { id: string }[] }).data[0]?.id ?? '' } };
+    };
+    await toControl('listWaitingInvitations', 401);
+    const declined = await waiting();
+    await toControl('declineWaitingInvitation', 204, declined);
+    await toControl('declineWaitingInvitation', 404, declined);
+    const accepted = await waiting();
+    await toControl('acceptWaitingInvitation', 200, accepted);
+    await toControl('acceptWaitingInvitation', 404, accepted);
+    await toControl('deleteWorkspace', 204, { headers: cookie, parameters: { id } });
+  });
+
   it('was called as described, each route, to success and to failure', () => {
     const unseen = (origin: DescribedOrigin, seen: ReadonlySet<string>): string[] =>
       origin.operations.map(({ operationId }) => operationId).filter((id) => !seen.has(id));
-    // Those of enclaves have their tests below; the others need a payment service, or are there to refuse.
+    // Those of enclaves have their tests below; the others need an authenticator, an OpenID provider or a payment
+    // service, or are there to refuse.
     expect(unseen(control, control.succeeded)).toEqual([
       'createAttestationTicket',
       'getProviderEvidence',
@@ -360,6 +458,12 @@ describe('what `npm start` brings, by its own description', () => {
       'getProviderReceipt',
       'receiveStripeEvent',
       'receiveBTCPayServerEvent',
+      'registerPasskey',
+      'signInWithPasskey',
+      'renamePasskey',
+      'deletePasskey',
+      'signInWithOpenid',
+      'finishOpenidSignIn',
     ]);
     expect(unseen(broker, broker.succeeded)).toEqual(['createProviderEvidence', 'refuseProviderEvidenceByKey']);
     // What takes nothing, and is refused nothing but for its rate.
@@ -368,10 +472,12 @@ describe('what `npm start` brings, by its own description', () => {
       'getCapabilities',
       'getBillingCatalog',
       'getSession',
+      'listSignInMethods',
+      'beginPasskeySignIn',
       'getHealth',
       'getReadiness',
       'getOpenApi',
-      'getFirstSteps',
+      'getDashboard',
       'getReference',
     ]);
     expect(unseen(broker, broker.failed)).toEqual(['getHealth', 'getReadiness', 'getOpenApi']);

@@ -1,6 +1,7 @@
 import type { ErrorType } from '@sotto/wire';
 import { anywhere, ofBodies, ofSessions } from '../errors.ts';
 import { type AnswerDescription, json, type RouteDescription } from '../route.ts';
+import { emptyBody } from './session-route.ts';
 
 const tag = 'Workspaces';
 const id = 'The id of a workspace that the account is in.';
@@ -162,6 +163,7 @@ export const workspaceRoutes: readonly RouteDescription[] = bySession([
     operationId: 'acceptWaitingInvitation',
     summary: 'Accept an invitation of the list',
     pathParameters: { id: waiting },
+    body: emptyBody,
     answers: [{ status: 200, description: 'The workspace, with the new role.', content: [json('Workspace')] }],
     errors: [...ofWorkspaces, 'conflict', 'email_not_verified'],
   },
@@ -171,6 +173,7 @@ export const workspaceRoutes: readonly RouteDescription[] = bySession([
     operationId: 'declineWaitingInvitation',
     summary: 'Decline an invitation of the list',
     pathParameters: { id: waiting },
+    body: emptyBody,
     answers: [gone('It is declined.')],
     errors: [...ofWorkspaces, 'email_not_verified'],
   },
