@@ -6,6 +6,7 @@ export default defineConfig({
     './src/database/schema.ts',
     './src/database/auth-schema.ts',
     './src/database/billing-schema.ts',
+    './src/database/connect-schema.ts',
     './src/database/workspace-schema.ts',
   ],
   out: './migrations',

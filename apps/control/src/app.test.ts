@@ -8,6 +8,7 @@ import { buildApp } from './app.ts';
 import { buildBilling } from './billing/billing.ts';
 import { readBillingPlan } from './billing/billing-settings.ts';
 import { builtInBilling } from './billing/built-in-billing.ts';
+import { buildConnectedApps } from './connect/connected-apps.ts';
 import { buildAuth } from './sessions/auth.ts';
 import { authBasePath } from './sessions/auth-path.ts';
 
@@ -54,6 +55,14 @@ async function registeredRoutes(): Promise<string[]> {
       origin,
       now: () => 0,
     }),
+    connectedApps: buildConnectedApps({
+      pool,
+      projector: untouched,
+      origin,
+      sessionSecret: 'x'.repeat(32),
+      events: { connectFailed: () => {} },
+      now: () => 0,
+    }),
     tickets: untouched,
     mailer: undefined,
     limits: { control: 1, minting: 1, redis: undefined },
@@ -73,6 +82,29 @@ async function registeredRoutes(): Promise<string[]> {
 }
 
 const described = controlOrigin.routes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+/** Those of the OAuth protocol, which describes itself by its discovery document. */
+const ofProtocol = [
+  'GET /v1/connect/.well-known/oauth-authorization-server',
+  'GET /v1/connect/.well-known/openid-configuration',
+  'GET /v1/connect/authorize',
+  'GET /v1/connect/authorize/{uid}',
+  'GET /v1/connect/jwks',
+  'GET /v1/connect/logout',
+  'GET /v1/connect/logout/success',
+  'GET /v1/connect/userinfo',
+  'OPTIONS /v1/connect/.well-known/oauth-authorization-server',
+  'OPTIONS /v1/connect/.well-known/openid-configuration',
+  'OPTIONS /v1/connect/introspect',
+  'OPTIONS /v1/connect/jwks',
+  'OPTIONS /v1/connect/revoke',
+  'OPTIONS /v1/connect/token',
+  'OPTIONS /v1/connect/userinfo',
+  'POST /v1/connect/introspect',
+  'POST /v1/connect/logout/confirm',
+  'POST /v1/connect/revoke',
+  'POST /v1/connect/token',
+  'POST /v1/connect/userinfo',
+];
 const isAuth = (route: string): boolean => route.includes(` ${authBasePath}/`);
 
 describe('the routes of control', () => {
@@ -80,7 +112,7 @@ describe('the routes of control', () => {
     const registered = await registeredRoutes();
     expect(described.length).toBeGreaterThan(30);
     expect(registered.filter((route) => !isAuth(route)).sort()).toEqual(
-      described.filter((route) => !isAuth(route)).sort(),
+      [...described.filter((route) => !isAuth(route)), ...ofProtocol].sort(),
     );
     // better-auth is behind one pattern.
     expect(registered.filter(isAuth).map((route) => route.split(' ')[1])).toEqual(Array(5).fill(`${authBasePath}/*`));

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Billing } from './billing/billing.ts';
 import { type CatalogRoutesDependencies, registerCatalog } from './catalog/catalog-routes.ts';
+import type { ConnectedApps } from './connect/connected-apps.ts';
 import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable, orDatabaseFailure } from './database/database.ts';
 import type { ControlEvents } from './events.ts';
@@ -30,9 +31,11 @@ export interface ControlAppOptions {
   readonly sessions: SessionDependencies;
   readonly projector: Projector;
   readonly state: ProjectionPort & ReceiptPort;
-  readonly catalog: CatalogRoutesDependencies;
+  readonly catalog: Omit<CatalogRoutesDependencies, 'credentials'>;
   readonly billing: Billing;
-  readonly tickets: Omit<TicketDependencies, 'rateLimit'>;
+  /** Undefined where it is switched off: none of its routes is there, and access tokens are no bearers. */
+  readonly connectedApps: ConnectedApps | undefined;
+  readonly tickets: Omit<TicketDependencies, 'rateLimit' | 'credentials'>;
   readonly mailer: Mailer | undefined;
   readonly limits: { readonly control: number; readonly minting: number; readonly redis: Redis | undefined };
   readonly origin: string;
@@ -95,14 +98,15 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
       if (failure !== error) throw failure;
     },
   });
-  registerCatalog(app, options.catalog);
-  const tickets = { ...options.tickets, rateLimit: ownLimit(options.limits.minting) };
+  const credentials = { pool: sessions.pool, accessTokens: options.connectedApps !== undefined };
+  registerCatalog(app, { ...options.catalog, credentials });
+  const tickets = { ...options.tickets, credentials, rateLimit: ownLimit(options.limits.minting) };
   registerTickets(app, tickets);
   registerAttestationTickets(app, tickets);
   registerTee(app, { ...tickets, receipts: options.state, confidentialOrigin: options.confidentialOrigin });
   registerKeys(app, { sessions, projector: options.projector });
-  registerRouting(app, { sessions, keeper: options.catalog.keeper, projector: options.projector });
-  registerUsage(app, { sessions, state: options.state, now: options.now });
+  registerRouting(app, { sessions, credentials, keeper: options.catalog.keeper, projector: options.projector });
+  registerUsage(app, { sessions, credentials, state: options.state, now: options.now });
   const workspaces = { sessions, projector: options.projector };
   registerWorkspaces(app, workspaces);
   registerMembers(app, workspaces);
@@ -115,6 +119,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     now: options.now,
   });
   options.billing.register(app, sessions);
+  await options.connectedApps?.register(app, sessions);
   const document = buildDocument(controlOrigin);
   registerOpenApi(app, document);
   registerReference(app, [

@@ -14,6 +14,7 @@ const environmentSchema = z.object({
   CATALOG_FILE: setting.file.optional(),
   IMAGE_GENERATION: setting.onOff.default('off'),
   SPEECH_SYNTHESIS: setting.onOff.default('off'),
+  CONNECTED_APPS: setting.onOff.default('off'),
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   TICKET_SEALING_KEY: setting.keyText,
   ACCOUNT_REF_KEY: setting.keyText,
@@ -38,6 +39,7 @@ export interface ControlConfig {
   readonly redisUrl: string;
   readonly catalogFile: string | undefined;
   readonly media: MediaSwitches;
+  readonly connectedApps: boolean;
   readonly ticketTtlMs: number;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
   /** Undefined: no metrics are served. */
@@ -78,6 +80,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       redisUrl: env.REDIS_URL,
       catalogFile: env.CATALOG_FILE,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
+      connectedApps: env.CONNECTED_APPS === 'on',
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
       metricsPort: env.METRICS_PORT,

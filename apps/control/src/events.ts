@@ -38,6 +38,8 @@ export interface ControlEvents {
   autoTopUp(fields: { readonly outcome: string }): void;
   lowBalance(fields: { readonly accounts: number }): void;
   testRailOn(): void;
+  /** The OAuth library failed; its message may quote a request. */
+  connectFailed(error: unknown): void;
   taskFailed(task: string, error: unknown): void;
 }
 
@@ -68,6 +70,11 @@ export function controlEvents(logger: Logger): ControlEvents {
     autoTopUp: (fields) => logger.info(fields, 'automatic top-up'),
     lowBalance: (fields) => logger.info(fields, 'balances have fallen below their notice'),
     testRailOn: () => logger.warn('BILLING_TEST_RAIL is on: orders can be paid without money'),
+    connectFailed: (error) =>
+      logger.error(
+        { error: error instanceof Error ? error.name : 'error', code: codeOf(error), at: placeOf(error) },
+        'connected apps failed',
+      ),
     taskFailed: (task, error) =>
       logger.warn({ task, error: error instanceof Error ? error.name : 'error', code: codeOf(error) }, 'task failed'),
   };
@@ -75,3 +82,11 @@ export function controlEvents(logger: Logger): ControlEvents {
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code).slice(0, 40) : undefined;
+
+const placeOf = (error: unknown): string | undefined =>
+  error instanceof Error
+    ? error.stack
+        ?.split('\n')
+        .find((line) => line.startsWith('    at '))
+        ?.trim()
+    : undefined;

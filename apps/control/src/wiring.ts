@@ -14,6 +14,7 @@ import { AuditLoop } from './audit/audit-loop.ts';
 import { type BillingOptions, buildBilling } from './billing/billing.ts';
 import { CatalogKeeper } from './catalog/catalog-keeper.ts';
 import type { ControlConfig, ControlSecrets } from './config.ts';
+import { buildConnectedApps } from './connect/connected-apps.ts';
 import { openDatabase } from './database/database.ts';
 import { controlEvents } from './events.ts';
 import { postgresSettlementLedger } from './ledger/settlement-ledger.ts';
@@ -40,6 +41,8 @@ export interface ControlOptions {
   readonly secrets: ControlSecrets;
   /** Which of the gated operations this deployment offers. */
   readonly media: MediaSwitches;
+  /** Whether apps may connect (CONNECTED_APPS). Default: no. */
+  readonly connectedApps?: boolean;
   readonly ticketTtlMs: number;
   readonly limits: ControlConfig['limits'];
   readonly limitsRedis: Redis | undefined;
@@ -145,13 +148,15 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     origin,
     now,
   });
+  const connectedApps = options.connectedApps
+    ? buildConnectedApps({ pool, projector, origin, sessionSecret: secrets.sessionSecret, events, now })
+    : undefined;
   const offers = (operation: Operation): boolean =>
     isSwitchedOn(options.media, operation) && keeper.isServed(operation);
-  // Connected apps come with the dashboard.
   const capabilities = (): CapabilitiesAnswer => ({
     image_generation: { enabled: offers('image') },
     speech_synthesis: { enabled: offers('speech') },
-    connected_apps: { enabled: false },
+    connected_apps: { enabled: connectedApps !== undefined },
   });
   let hasDatabase = false;
 
@@ -159,9 +164,8 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountMade },
     projector,
     state,
-    catalog: { pool, keeper, capabilities },
+    catalog: { keeper, capabilities },
     tickets: {
-      pool,
       state,
       keeper,
       offers,
@@ -171,6 +175,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       now,
     },
     billing,
+    connectedApps,
     mailer: options.mailer,
     limits: { control: limits.control, minting: limits.requests * 2, redis: options.limitsRedis },
     origin,
@@ -220,6 +225,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     ),
     repeat(purgeMs, () => purgeExpired(pool, now()), failed('purge')),
     ...billing.tasks(failed),
+    ...(connectedApps?.tasks(failed) ?? []),
   ];
 
   return {

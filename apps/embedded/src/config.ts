@@ -26,6 +26,7 @@ const environmentSchema = z.object({
   PROVIDERS_FILE: setting.file.optional(),
   IMAGE_GENERATION: setting.onOff.default('on'),
   SPEECH_SYNTHESIS: setting.onOff.default('on'),
+  CONNECTED_APPS: setting.onOff.default('off'),
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   TICKET_SEALING_KEY: setting.keyText.optional(),
   ACCOUNT_REF_KEY: setting.keyText.optional(),
@@ -55,6 +56,7 @@ export interface EmbeddedConfig {
   readonly catalogFile: string | undefined;
   readonly providersFile: string | undefined;
   readonly media: BrokerOptions['media'];
+  readonly connectedApps: boolean;
   readonly ticketTtlMs: number;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
   readonly attestation: AttestationMode;
@@ -115,6 +117,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
       catalogFile: env.CATALOG_FILE,
       providersFile: env.PROVIDERS_FILE,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
+      connectedApps: env.CONNECTED_APPS === 'on',
       ticketTtlMs: env.TICKET_TTL_S * 1000,
       limits: { requests: env.RATE_LIMIT_REQUESTS, tokens: env.RATE_LIMIT_TOKENS, control: env.RATE_LIMIT_CONTROL },
       // Whoever says that this is production is shown no evidence that proves nothing.

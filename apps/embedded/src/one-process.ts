@@ -62,6 +62,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
       sessionSecret: secrets.SESSION_SECRET,
     },
     media: config.media,
+    connectedApps: config.connectedApps,
     ticketTtlMs: config.ticketTtlMs,
     limits: config.limits,
     limitsRedis: undefined,

@@ -48,6 +48,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     CATALOG_FILE: files.catalogFile,
     ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
     SESSION_SECRET: secrets.SESSION_SECRET,
+    CONNECTED_APPS: config.connectedApps ? 'on' : 'off',
     TICKET_TTL_S: String(config.ticketTtlMs / 1000),
     RATE_LIMIT_REQUESTS: String(config.limits.requests),
     RATE_LIMIT_TOKENS: String(config.limits.tokens),

@@ -23,6 +23,18 @@ export {
   chatCompletionSchema,
 } from './answers/chat-completion.ts';
 export {
+  type AppAnswer,
+  appAnswerSchema,
+  appListAnswerSchema,
+  type GrantAnswer,
+  grantAnswerSchema,
+  grantListAnswerSchema,
+  type InteractionAnswer,
+  type InteractionDoneAnswer,
+  interactionAnswerSchema,
+  interactionDoneAnswerSchema,
+} from './answers/connect.ts';
+export {
   type AttestationTicketAnswer,
   attestationTicketAnswerSchema,
   type BalanceAnswer,
@@ -103,6 +115,7 @@ export {
   workspaceMemberAnswerSchema,
   workspaceMemberListAnswerSchema,
 } from './answers/workspaces.ts';
+export { type AppScope, appScopeSchema, appScopes } from './app-scopes.ts';
 export {
   type E2eeFamilyName,
   e2eeFamilies,
@@ -145,6 +158,15 @@ export {
   receiptQuerySchema,
 } from './requests/billing-request.ts';
 export { type ChatRequest, chatRequestSchema, providerParameters } from './requests/chat-request.ts';
+export {
+  type AnswerInteraction,
+  answerInteractionSchema,
+  type CreateApp,
+  createAppSchema,
+  grantListQuerySchema,
+  type UpdateApp,
+  updateAppSchema,
+} from './requests/connect-request.ts';
 export { type EmbeddingsRequest, embeddingsRequestSchema } from './requests/embeddings-request.ts';
 export { type ImageRequest, type ImageSettings, imageRequestSchema, imageSettings } from './requests/image-request.ts';
 export { isJsonWithinDepth, maxJsonDepth } from './requests/json-depth.ts';

@@ -1,13 +1,12 @@
 import { bestOfBand, initialPreferences, modelList, type Preferences } from '@sotto/router';
 import { type CapabilitiesAnswer, type ModelListAnswer, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type pg from 'pg';
-import { requireKey } from '../credentials/api-credentials.ts';
+import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
 import type { CatalogKeeper } from './catalog-keeper.ts';
 import { uptimeOf } from './uptime.ts';
 
 export interface CatalogRoutesDependencies {
-  readonly pool: pg.Pool;
+  readonly credentials: ApiCredentials;
   readonly keeper: CatalogKeeper;
   readonly capabilities: () => CapabilitiesAnswer;
 }
@@ -15,9 +14,12 @@ export interface CatalogRoutesDependencies {
 const publicCache = 'public, max-age=60, stale-while-revalidate=600';
 
 /** `/v1/models`, `/v1/catalog/models`, `/v1/models/uptime` and `/v1/capabilities` (interface 4.1). */
-export function registerCatalog(app: FastifyInstance, { pool, keeper, capabilities }: CatalogRoutesDependencies): void {
+export function registerCatalog(
+  app: FastifyInstance,
+  { credentials, keeper, capabilities }: CatalogRoutesDependencies,
+): void {
   app.get('/v1/models', async (request, reply) => {
-    const key = await requireKey(pool, request, ['inference', 'management']);
+    const key = await requireKey(credentials, request, ['inference', 'management']);
     reply.header('cache-control', 'no-store');
     return listModels(keeper, key.preferences);
   });

@@ -55,6 +55,7 @@ export async function serve(context: CliProcess): Promise<number> {
     catalogFile: config.catalogFile ?? builtInCatalog,
     secrets: config.secrets,
     media: config.media,
+    connectedApps: config.connectedApps,
     ticketTtlMs: config.ticketTtlMs,
     limits: config.limits,
     limitsRedis,

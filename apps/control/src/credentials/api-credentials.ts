@@ -1,20 +1,17 @@
 import { bearerToken } from '@sotto/http';
-import { type Preferences, preferencesSchema } from '@sotto/router';
+import { preferencesSchema } from '@sotto/router';
 import { apiKeyKind, hashSecret, type KeyKind } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
+import { type AppScope, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
+import { findAccessToken, type PresentedToken } from '../connect/grants/access-token.ts';
+import type { PresentedKey } from './presented-key.ts';
 
-/** A key that was presented and found. */
-export interface PresentedKey {
-  readonly keyId: string;
-  readonly keyHash: string;
-  readonly kind: KeyKind;
-  readonly accountId: string;
-  readonly workspaceId: string;
-  readonly walletId: string;
-  readonly generation: number;
-  readonly preferences: Preferences;
+/** Where bearers are looked up. */
+export interface ApiCredentials {
+  readonly pool: pg.Pool;
+  /** Whether Connected Apps is switched on: otherwise access tokens are no bearers. */
+  readonly accessTokens: boolean;
 }
 
 interface Row {
@@ -28,11 +25,12 @@ interface Row {
 }
 
 /**
- * Reads the bearer key of a request. Throws `unauthenticated` without one, `invalid_api_key` for one that is unknown or
- * revoked, and `insufficient_scope` for a key of a kind that may not be used here.
+ * Reads the bearer of a request: a key of one of these kinds or, where an inference key would do, an app's access token
+ * with the scope `inference`, which then acts as the key of its grant. Throws `unauthenticated` without a bearer,
+ * `invalid_api_key` for one that is unknown, expired or revoked, and `insufficient_scope` for one of another kind or scope.
  */
 export async function requireKey(
-  pool: pg.Pool,
+  { pool, accessTokens }: ApiCredentials,
   request: FastifyRequest,
   kinds: readonly KeyKind[],
 ): Promise<PresentedKey> {
@@ -42,7 +40,32 @@ export async function requireKey(
       message: `This endpoint needs a key: \`Authorization: Bearer <${kinds.join(' or ')} key>\`.`,
     });
   }
-  if (apiKeyKind(secret) === undefined) throw new ServiceError('invalid_api_key');
+  if (apiKeyKind(secret) !== undefined) return presentedKey(pool, secret, kinds);
+  const token = accessTokens ? await findAccessToken(pool, secret) : undefined;
+  if (token === undefined) throw new ServiceError('invalid_api_key');
+  if (!kinds.includes('inference')) {
+    throw new ServiceError('insufficient_scope', { message: 'This endpoint is not for access tokens of apps.' });
+  }
+  assertScope(token, 'inference');
+  return token.key;
+}
+
+/** An access token of a request's bearer; undefined where the bearer is something else. */
+export async function presentedToken(
+  { pool, accessTokens }: ApiCredentials,
+  request: FastifyRequest,
+): Promise<PresentedToken | undefined> {
+  const secret = bearerToken(request);
+  return secret === undefined || !accessTokens ? undefined : findAccessToken(pool, secret);
+}
+
+/** Throws `insufficient_scope`, naming the scope that is missing. */
+export function assertScope({ scopes }: PresentedToken, needed: AppScope): void {
+  if (scopes.has(needed)) return;
+  throw new ServiceError('insufficient_scope', { message: `The access token lacks the scope \`${needed}\`.` });
+}
+
+async function presentedKey(pool: pg.Pool, secret: string, kinds: readonly KeyKind[]): Promise<PresentedKey> {
   const keyHash = hashSecret(secret);
   const { rows } = await pool.query<Row>(
     `select k.id, k.kind, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences

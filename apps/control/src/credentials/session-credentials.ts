@@ -19,6 +19,8 @@ export interface SessionDependencies {
 export interface SignedIn extends AccountIds {
   readonly email: string;
   readonly emailVerified: boolean;
+  /** When the session began, in seconds. */
+  readonly signedInAt: number;
 }
 
 /** The account of a request's session. Throws `unauthenticated`, or `forbidden` for a request from another site. */
@@ -37,5 +39,6 @@ export async function requireSession(deps: SessionDependencies, request: Fastify
   }
   const account = await ensureAccount(deps.pool, { id: session.userId, name: session.email });
   if (account.created) await deps.onAccountMade(account);
-  return { ...account, email: session.email, emailVerified: session.emailVerified };
+  const { email, emailVerified, signedInAt } = session;
+  return { ...account, email, emailVerified, signedInAt };
 }

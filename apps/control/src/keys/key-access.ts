@@ -9,7 +9,8 @@ import { lockWorkspace } from '../workspaces/workspace-access.ts';
  */
 export async function lockKey(client: pg.PoolClient, accountId: string, keyId: string): Promise<void> {
   const { rows } = await client.query<{ workspace_id: string; created_by: string; kind: string }>(
-    'select workspace_id, created_by, kind from api_keys where id = $1',
+    `select workspace_id, created_by, kind from api_keys k where id = $1
+       and not exists (select from connect_grants g where g.key_id = k.id)`,
     [keyId],
   );
   const [key] = rows;

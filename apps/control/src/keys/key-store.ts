@@ -68,14 +68,15 @@ export async function insertKey(
   return { ...toAnswer(row), key: secret };
 }
 
-/** The keys that an account pays for, or those of a workspace, whoever paid. */
+/** The keys that an account pays for, or those of a workspace, whoever paid. Those of apps are shown as grants instead. */
 export async function listKeys(
   pool: pg.Pool,
   of: { readonly accountId: string } | { readonly workspaceId: string },
 ): Promise<KeyAnswer[]> {
   const [column, id] = 'workspaceId' in of ? ['workspace_id', of.workspaceId] : ['account_id', of.accountId];
   const { rows } = await pool.query<KeyRow>(
-    `select ${columns} from api_keys where ${column} = $1 order by created_at, id`,
+    `select ${columns} from api_keys k where ${column} = $1
+       and not exists (select from connect_grants g where g.key_id = k.id) order by created_at, id`,
     [id],
   );
   return rows.map(toAnswer);

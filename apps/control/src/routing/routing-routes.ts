@@ -9,7 +9,7 @@ import {
 } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
-import { requireKey } from '../credentials/api-credentials.ts';
+import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
 import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import type { Projector } from '../projection/projector.ts';
@@ -18,6 +18,7 @@ import { eligibleModels, previewRouting } from './preview.ts';
 
 export interface RoutingRoutesDependencies {
   readonly sessions: SessionDependencies;
+  readonly credentials: ApiCredentials;
   readonly keeper: CatalogKeeper;
   readonly projector: Projector;
 }
@@ -25,7 +26,7 @@ export interface RoutingRoutesDependencies {
 /** `/v1/routing/*` (interface 4.3): preferences, what they allow, and what a request would get. */
 export function registerRouting(
   app: FastifyInstance,
-  { sessions, keeper, projector }: RoutingRoutesDependencies,
+  { sessions, credentials, keeper, projector }: RoutingRoutesDependencies,
 ): void {
   const { pool } = sessions;
   const contextOf = (preferences: Preferences): PlanningContext => {
@@ -53,7 +54,7 @@ export function registerRouting(
   });
 
   app.get('/v1/routing/effective', async (request, reply) => {
-    const { preferences } = await requireKey(pool, request, ['inference']);
+    const { preferences } = await requireKey(credentials, request, ['inference']);
     reply.header('cache-control', 'no-store');
     return { preferences, ...eligibleModels(contextOf(preferences)) };
   });

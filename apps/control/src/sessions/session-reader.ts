@@ -8,6 +8,8 @@ export interface SessionIdentity {
   readonly email: string;
   readonly emailVerified: boolean;
   readonly sessionId: string;
+  /** When the session began, in seconds. */
+  readonly signedInAt: number;
 }
 
 /**
@@ -23,5 +25,7 @@ export async function readSession(auth: Auth, headers: IncomingHttpHeaders): Pro
   });
   if (!found) return undefined;
   const { user, session } = found;
-  return { userId: user.id, email: user.email, emailVerified: user.emailVerified, sessionId: session.id };
+  const { id: userId, email, emailVerified } = user;
+  const signedInAt = Math.floor(session.createdAt.getTime() / 1000);
+  return { userId, email, emailVerified, sessionId: session.id, signedInAt };
 }

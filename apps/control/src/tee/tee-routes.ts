@@ -18,7 +18,7 @@ const providerRequestId = /^preq_[\w-]{16,64}$/;
 /** Evidence and receipts of providers' enclaves for whoever holds an inference key (interface 4.2). */
 export function registerTee(app: FastifyInstance, deps: TeeDependencies): void {
   app.get('/v1/tee/attestation', { config: deps.rateLimit }, async (request, reply) => {
-    const key = await requireKey(deps.pool, request, ['inference']);
+    const key = await requireKey(deps.credentials, request, ['inference']);
     const { model, provider, nonce } = parseRequest(teeAttestationQuerySchema, request.query);
     const { ticket } = await mintAttestationTicket(deps, key, { model, provider });
     const document = await askBroker({ origin: deps.confidentialOrigin, ticket, nonce });
@@ -36,7 +36,7 @@ export function registerTee(app: FastifyInstance, deps: TeeDependencies): void {
     '/v1/tee/signature/:providerRequestId',
     { config: deps.rateLimit },
     async (request, reply) => {
-      await requireKey(deps.pool, request, ['inference']);
+      await requireKey(deps.credentials, request, ['inference']);
       const id = request.params.providerRequestId;
       const sealed = providerRequestId.test(id)
         ? await deps.receipts.readReceipt('provider', receiptIdOf(id))

@@ -9,13 +9,14 @@ import {
   ServiceError,
 } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import { type PresentedKey, requireKey } from '../credentials/api-credentials.ts';
+import { requireKey } from '../credentials/api-credentials.ts';
+import type { PresentedKey } from '../credentials/presented-key.ts';
 import type { TicketDependencies } from './ticket-routes.ts';
 
 /** `POST /v1/inference/attestation-tickets` (interface 4.6): a single-use right to the evidence of one enclave. Free. */
 export function registerAttestationTickets(app: FastifyInstance, deps: TicketDependencies): void {
   app.post('/v1/inference/attestation-tickets', { config: deps.rateLimit }, async (request, reply) => {
-    const key = await requireKey(deps.pool, request, ['inference']);
+    const key = await requireKey(deps.credentials, request, ['inference']);
     const asked = parseRequest(attestationTicketRequestSchema, readJsonBody(request.body));
     reply.header('cache-control', 'no-store');
     return mintAttestationTicket(deps, key, asked);

@@ -11,13 +11,13 @@ import {
   ticketRequestSchema,
 } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type pg from 'pg';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
-import { type PresentedKey, requireKey } from '../credentials/api-credentials.ts';
+import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
+import type { PresentedKey } from '../credentials/presented-key.ts';
 import { operationOf, readTicketQuestion } from './ticket-question.ts';
 
 export interface TicketDependencies {
-  readonly pool: pg.Pool;
+  readonly credentials: ApiCredentials;
   readonly state: ProjectionPort;
   readonly keeper: CatalogKeeper;
   /** False for what is switched off on this deployment. */
@@ -32,7 +32,7 @@ export interface TicketDependencies {
 /** `POST /v1/inference/tickets` (interface 2.4): a single-use right to one request. Nothing of its content comes here. */
 export function registerTickets(app: FastifyInstance, deps: TicketDependencies): void {
   app.post('/v1/inference/tickets', { config: deps.rateLimit }, async (request, reply): Promise<TicketAnswer> => {
-    const key = await requireKey(deps.pool, request, ['inference']);
+    const key = await requireKey(deps.credentials, request, ['inference']);
     const asked = parseRequest(ticketRequestSchema, readJsonBody(request.body));
     reply.header('cache-control', 'no-store');
     return mintTicket(deps, key, asked);

@@ -1,4 +1,3 @@
-import { bearerToken } from '@sotto/http';
 import { availableNusd, nusdToUsd } from '@sotto/money';
 import { type ProjectionPort, shardOfWallet } from '@sotto/state';
 import {
@@ -10,17 +9,14 @@ import {
   usageDailyQuerySchema,
   usageQuerySchema,
 } from '@sotto/wire';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { requireKey } from '../credentials/api-credentials.ts';
-import { requireSession, type SessionDependencies } from '../credentials/session-credentials.ts';
-import { findWorkspace } from '../workspaces/workspace-access.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { sendCsv, wantsCsv } from './csv.ts';
 import { exportDaily, readDaily } from './daily-store.ts';
 import { dateOf, dayRange } from './day-range.ts';
+import { requireBalanceReader, requireUsageReader, type UsageReaderDependencies } from './usage-reader.ts';
 import { exportUsage, readUsage } from './usage-store.ts';
 
-export interface UsageRoutesDependencies {
-  readonly sessions: SessionDependencies;
+export interface UsageRoutesDependencies extends UsageReaderDependencies {
   readonly state: ProjectionPort;
   readonly now: () => number;
 }
@@ -58,23 +54,18 @@ const sumColumns = [
 ] as const;
 
 /**
- * `/v1/balance` and `/v1/usage`: with a management key, or with a session for its own account (design 6) and,
- * as to usage, for workspaces that it is a member of.
+ * `/v1/balance` and `/v1/usage`: with a management key, with a session for its own account (design 6) and,
+ * as to usage, for workspaces that it is a member of, or with an access token for the workspace of its grant.
  */
-export function registerUsage(app: FastifyInstance, { sessions, state, now }: UsageRoutesDependencies): void {
+export function registerUsage(
+  app: FastifyInstance,
+  { sessions, credentials, state, now }: UsageRoutesDependencies,
+): void {
   const { pool } = sessions;
-
-  const owner = async (request: FastifyRequest): Promise<{ accountId: string; walletId: string }> =>
-    bearerToken(request) === undefined ? requireSession(sessions, request) : requireKey(pool, request, ['management']);
-
-  /** Whose usage is read: of a workspace that the caller was invited to, its owner's; else the caller's own. */
-  const payerOf = async (request: FastifyRequest, accountId: string, workspaceId: string | undefined) => {
-    if (workspaceId === undefined || bearerToken(request) !== undefined) return accountId;
-    return (await findWorkspace(pool, accountId, workspaceId))?.accountId ?? accountId;
-  };
+  const readers = { sessions, credentials };
 
   app.get('/v1/balance', async (request, reply): Promise<BalanceAnswer> => {
-    const { walletId } = await owner(request);
+    const { walletId } = await requireBalanceReader(readers, request);
     // All of it from the state, at one instant: what is told here is what the next request is admitted against.
     const wallet = await state.readWallet(shardOfWallet(walletId), walletId);
     if (wallet === undefined) throw new ServiceError('service_unavailable');
@@ -88,9 +79,9 @@ export function registerUsage(app: FastifyInstance, { sessions, state, now }: Us
   });
 
   app.get('/v1/usage', async (request, reply): Promise<UsagePage | FastifyReply> => {
-    const caller = await owner(request);
-    const query = parseRequest(usageQuerySchema, request.query);
-    const accountId = await payerOf(request, caller.accountId, query.workspace_id);
+    const asked = parseRequest(usageQuerySchema, request.query);
+    const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
+    const query = { ...asked, workspace_id: workspaceId };
     reply.header('cache-control', 'no-store');
     if (!wantsCsv(query.format, request.headers.accept)) return readUsage(pool, accountId, query);
     return sendCsv(reply, {
@@ -101,11 +92,10 @@ export function registerUsage(app: FastifyInstance, { sessions, state, now }: Us
   });
 
   app.get('/v1/usage/daily', async (request, reply): Promise<UsageDailyAnswer | FastifyReply> => {
-    const caller = await owner(request);
-    const { group_by: groups, format, from, to, ...filters } = parseRequest(usageDailyQuerySchema, request.query);
-    const accountId = await payerOf(request, caller.accountId, filters.workspace_id);
+    const { group_by: groups, format, from, to, ...asked } = parseRequest(usageDailyQuerySchema, request.query);
+    const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
     const days = dayRange({ from, to }, now());
-    const question = { accountId, days, groups, filters };
+    const question = { accountId, days, groups, filters: { ...asked, workspace_id: workspaceId } };
     reply.header('cache-control', 'no-store');
     if (!wantsCsv(format, request.headers.accept)) return readDaily(pool, question);
     return sendCsv(reply, {

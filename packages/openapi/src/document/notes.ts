@@ -81,6 +81,18 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'CreateKey.credit_limit_usd': 'What the key may ever spend. USD.',
   'CreateKey.openai_compatible': 'Whether the key may be sent to the confidential origin. Default true.',
   'UpdateKey.credit_limit_usd': 'Null removes the limit.',
+  'CreateApp.homepage': 'https, or http on loopback.',
+  'CreateApp.type':
+    '`confidential`: a server that keeps a secret. `public`: runs in browsers or on devices, and has none.',
+  'CreateApp.redirect_uris': 'https, or http on loopback; compared exactly.',
+  'CreateApp.scopes': 'What it may ask people for.',
+  'UpdateApp.redirect_uris': 'Another list ends the grants of the app.',
+  'AnswerInteraction.workspace_id': 'Whose models, limits and balance the app uses. Default: the default workspace.',
+  'AnswerInteraction.credit_limit_usd':
+    'What the app may ever spend, USD; null: no limit. Required where it asks for `inference`.',
+  'App.client_secret': 'Only in the answer that made it.',
+  'Grant.ended_at': 'Null while it is active.',
+  'Interaction.app.verified': 'Nobody has checked that an app is whose it says.',
   'CreateOrder.save_card': 'Consent to keep the card for auto top-up; only with the rail `card`.',
   Error: 'The envelope of every failure.',
   'Error.message': 'What was wrong, and what would be right.',

@@ -9,6 +9,12 @@ export const securitySchemes: Readonly<Record<Credential, JsonSchema>> = {
     description: 'An inference key, `sotto_inf_…`. Sent to the confidential origin it selects compatibility mode.',
   },
   managementKey: { type: 'http', scheme: 'bearer', description: 'A management key, `sotto_mgt_…`.' },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'An access token that a connected app was given, with the scope `inference` (tickets, evidence, models, effective routing) or `usage:read` (usage of its workspace, balance). Where Connected Apps is on.',
+  },
   session: {
     type: 'apiKey',
     in: 'cookie',

@@ -85,6 +85,7 @@ function curlOf({ security, requestBody, parameters = [] }: Operation, { origin,
 const credentialArguments: Readonly<Record<string, string>> = {
   inferenceKey: '-H "authorization: Bearer $INFERENCE_KEY"',
   managementKey: '-H "authorization: Bearer $MANAGEMENT_KEY"',
+  accessToken: '-H "authorization: Bearer $ACCESS_TOKEN"',
   session: '-b "$COOKIES"',
   ticket: '-H "x-router-ticket: $TICKET"',
   attestationTicket: '-H "x-router-ticket: $TICKET"',

@@ -8,7 +8,7 @@ export interface JsonSchema {
 }
 
 /** What a caller can show; the keys of `securitySchemes` in the document. */
-export type Credential = 'inferenceKey' | 'managementKey' | 'session' | 'ticket' | 'attestationTicket';
+export type Credential = 'inferenceKey' | 'managementKey' | 'accessToken' | 'session' | 'ticket' | 'attestationTicket';
 
 /** A body of one media type: a named component, or a schema of its own. */
 export interface Content {

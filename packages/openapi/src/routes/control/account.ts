@@ -24,7 +24,7 @@ export const accountRoutes: readonly RouteDescription[] = [
     operationId: 'getBalance',
     tag,
     summary: 'Balance',
-    credentials: ['managementKey', 'session'],
+    credentials: ['managementKey', 'session', 'accessToken'],
     answers: [
       {
         status: 200,
@@ -42,7 +42,7 @@ export const accountRoutes: readonly RouteDescription[] = [
     summary: 'Usage, request by request',
     description:
       'Newest first. Rows are booked seconds, at worst minutes, after their requests, under the minute in which these ended.',
-    credentials: ['managementKey', 'session'],
+    credentials: ['managementKey', 'session', 'accessToken'],
     query: {
       schema: usageQuerySchema,
       notes: { limit: 'Rows of a page.', cursor: '`next_cursor` of the page before.', ...filters },
@@ -63,7 +63,7 @@ export const accountRoutes: readonly RouteDescription[] = [
     tag,
     summary: 'Usage, summed',
     description: 'Sums by day (UTC), or by whatever `group_by` names. Days count whole.',
-    credentials: ['managementKey', 'session'],
+    credentials: ['managementKey', 'session', 'accessToken'],
     query: {
       schema: usageDailyQuerySchema,
       notes: {

@@ -24,7 +24,7 @@ export const catalogRoutes: readonly RouteDescription[] = [
     summary: 'Models, for a key',
     description:
       "Every model and its routes. `auto_provider` and the fields beside it are of the route that Auto would pick now under the preferences of the key's workspace.",
-    credentials: ['inferenceKey', 'managementKey'],
+    credentials: ['inferenceKey', 'managementKey', 'accessToken'],
     answers: [{ status: 200, description: 'The models.', content: [json('ModelList')] }],
     errors: [...anywhere, ...ofKeys],
   },
@@ -107,7 +107,7 @@ export const catalogRoutes: readonly RouteDescription[] = [
     operationId: 'getEffectiveRouting',
     tag: 'Routing',
     summary: 'What the saved preferences allow',
-    credentials: ['inferenceKey'],
+    credentials: ['inferenceKey', 'accessToken'],
     answers: [
       {
         status: 200,

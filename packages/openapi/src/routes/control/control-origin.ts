@@ -3,6 +3,7 @@ import { pageRoutes, serviceRoutes } from '../service.ts';
 import { accountRoutes } from './account.ts';
 import { billingRoutes } from './billing.ts';
 import { catalogRoutes } from './catalog.ts';
+import { connectRoutes } from './connect.ts';
 import { inferenceRoutes } from './inference.ts';
 import { sessionRoutes } from './sessions.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -20,6 +21,11 @@ export const controlOrigin: OriginDescription = {
     { name: 'Account', description: 'Balance, usage, keys.' },
     { name: 'Workspaces', description: 'Workspaces, their members, and invitations to them.' },
     { name: 'Billing', description: 'Orders, receipts, settings.' },
+    {
+      name: 'Connected apps',
+      description:
+        'Where the operator has them on. Apps use OAuth 2.1 and OpenID Connect, whose endpoints `/v1/connect/.well-known/openid-configuration` describes; their errors are in the shape of RFC 6749.',
+    },
     { name: 'Sessions', description: 'Signing up, in and out. A session is a cookie.' },
     { name: 'Service', description: 'Health, and this reference.' },
   ],
@@ -29,6 +35,7 @@ export const controlOrigin: OriginDescription = {
     ...accountRoutes,
     ...workspaceRoutes,
     ...billingRoutes,
+    ...connectRoutes,
     ...sessionRoutes,
     ...signInRoutes,
     ...serviceRoutes.map((route) =>

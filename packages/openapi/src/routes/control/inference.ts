@@ -16,7 +16,7 @@ export const inferenceRoutes: readonly RouteDescription[] = [
     summary: 'Get a ticket',
     description:
       'A single-use right to one request at the confidential origin. It binds model, provider policy and reasoning selection, and for media their settings: the request that redeems it must ask for the same. Content never belongs here: unknown fields are refused.',
-    credentials: ['inferenceKey'],
+    credentials: ['inferenceKey', 'accessToken'],
     body: { content: [json('TicketRequest', { model: 'demo/chat' })] },
     answers: [
       {
@@ -42,7 +42,7 @@ export const inferenceRoutes: readonly RouteDescription[] = [
     tag,
     summary: 'Get an attestation ticket',
     description: 'A single-use right to evidence of the enclave that would serve this model. Free.',
-    credentials: ['inferenceKey'],
+    credentials: ['inferenceKey', 'accessToken'],
     body: { content: [json('AttestationTicketRequest', { model: 'acme/small', provider: 'acme' })] },
     answers: [
       {
@@ -61,7 +61,7 @@ export const inferenceRoutes: readonly RouteDescription[] = [
     summary: "Evidence of a provider's enclave",
     description:
       'The same evidence as by attestation ticket at the confidential origin, which control asks for it. Free.',
-    credentials: ['inferenceKey'],
+    credentials: ['inferenceKey', 'accessToken'],
     query: {
       schema: teeAttestationQuerySchema,
       notes: {
@@ -81,7 +81,7 @@ export const inferenceRoutes: readonly RouteDescription[] = [
     summary: "An enclave's own receipt of one answer",
     description:
       'Signed by the enclave after its answer has ended, and kept for an hour. Not every provider gives them.',
-    credentials: ['inferenceKey'],
+    credentials: ['inferenceKey', 'accessToken'],
     pathParameters: { providerRequestId: 'The header `x-router-provider-request-id` of the answer.' },
     answers: [{ status: 200, description: 'The receipt: hashes and a signature.', content: [json('ProviderReceipt')] }],
     errors: [...anywhere, ...ofKeys, 'not_found'],

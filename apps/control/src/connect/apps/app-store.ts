@@ -1,0 +1,171 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hashSecret } from '@sotto/state';
+import { type AppAnswer, type AppScope, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
+import type pg from 'pg';
+import { inTransaction } from '../../database/in-transaction.ts';
+import { endGrants } from '../grants/end-grants.ts';
+
+/** More than a developer has, few enough to list. */
+const mostApps = 50;
+
+interface Row {
+  id: string;
+  name: string;
+  homepage: string;
+  type: 'confidential' | 'public';
+  redirect_uris: string[];
+  post_logout_redirect_uris: string[];
+  scopes: AppScope[];
+  created_at: Date;
+  secret_created_at: Date | null;
+}
+
+const columns =
+  'id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes, created_at, secret_created_at';
+
+const newSecret = (): string => `sotto_app_${randomBytes(32).toString('base64url')}`;
+
+/** An app, and the keys of the grants that ended because of what was done to it. */
+export interface ChangedApp {
+  readonly app: AppAnswer;
+  readonly keyIds: readonly string[];
+}
+
+/** The enabled apps of an account, the oldest first. */
+export async function listApps(pool: pg.Pool, accountId: string): Promise<AppAnswer[]> {
+  const { rows } = await pool.query<Row>(
+    `select ${columns} from connect_apps where account_id = $1 and disabled_at is null order by created_at, id`,
+    [accountId],
+  );
+  return rows.map(toAnswer);
+}
+
+/** Registers an app. A confidential one has its secret in the answer, and nowhere else. Throws `conflict` at the limit. */
+export async function createApp(pool: pg.Pool, accountId: string, asked: CreateApp): Promise<AppAnswer> {
+  return inTransaction(pool, async (client) => {
+    // Two at once are counted one after the other.
+    await client.query('select 1 from accounts where id = $1 for update', [accountId]);
+    const { rowCount } = await client.query(
+      'select 1 from connect_apps where account_id = $1 and disabled_at is null',
+      [accountId],
+    );
+    if ((rowCount ?? 0) >= mostApps)
+      throw new ServiceError('conflict', { message: `An account has at most ${mostApps} apps.` });
+    const secret = asked.type === 'confidential' ? newSecret() : undefined;
+    const { rows } = await client.query<Row>(
+      `insert into connect_apps (id, account_id, name, homepage, type, redirect_uris, post_logout_redirect_uris, scopes,
+         secret_hash, secret_created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, case when $9::text is null then null else now() end)
+       returning ${columns}`,
+      [
+        randomUUID(),
+        accountId,
+        asked.name,
+        asked.homepage,
+        asked.type,
+        JSON.stringify(asked.redirect_uris),
+        JSON.stringify(asked.post_logout_redirect_uris ?? []),
+        JSON.stringify(asked.scopes),
+        secret === undefined ? null : hashSecret(secret),
+      ],
+    );
+    return withSecret(one(rows), secret);
+  });
+}
+
+/** An app, and whose it is said to be. */
+export interface OfApp {
+  readonly accountId: string;
+  readonly appId: string;
+}
+
+/** Changes what is given. Another list of redirect URIs ends the app's grants (interface 4.6). */
+export async function changeApp(pool: pg.Pool, of: OfApp, change: UpdateApp): Promise<ChangedApp> {
+  return inTransaction(pool, async (client) => {
+    const before = await lockApp(client, of);
+    const { rows } = await client.query<Row>(
+      `update connect_apps set name = coalesce($2, name), homepage = coalesce($3, homepage),
+         redirect_uris = coalesce($4::jsonb, redirect_uris),
+         post_logout_redirect_uris = coalesce($5::jsonb, post_logout_redirect_uris),
+         scopes = coalesce($6::jsonb, scopes)
+       where id = $1 returning ${columns}`,
+      [
+        of.appId,
+        change.name ?? null,
+        change.homepage ?? null,
+        jsonOrNull(change.redirect_uris),
+        jsonOrNull(change.post_logout_redirect_uris),
+        jsonOrNull(change.scopes),
+      ],
+    );
+    const app = toAnswer(one(rows));
+    const redirectsStay = sameSet(before.redirect_uris, app.redirect_uris);
+    return { app, keyIds: redirectsStay ? [] : await endGrants(client, { appId: of.appId }) };
+  });
+}
+
+/** Gives an app another secret; the old one and all grants end at once. Throws `conflict` for a public app. */
+export async function rotateSecret(pool: pg.Pool, of: OfApp): Promise<ChangedApp> {
+  return inTransaction(pool, async (client) => {
+    const { type } = await lockApp(client, of);
+    if (type === 'public')
+      throw new ServiceError('conflict', { message: 'A public app has no secret: PKCE protects its codes.' });
+    const secret = newSecret();
+    const { rows } = await client.query<Row>(
+      `update connect_apps set secret_hash = $2, secret_created_at = now() where id = $1 returning ${columns}`,
+      [of.appId, hashSecret(secret)],
+    );
+    return { app: withSecret(one(rows), secret), keyIds: await endGrants(client, { appId: of.appId }) };
+  });
+}
+
+/** Disables an app for good, and ends its grants. Answers the ids of their keys. */
+export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly string[]> {
+  return inTransaction(pool, async (client) => {
+    await lockApp(client, of);
+    await client.query('update connect_apps set disabled_at = now() where id = $1', [of.appId]);
+    return endGrants(client, { appId: of.appId });
+  });
+}
+
+/** Locks an enabled app of an account: no grant is made for it until this transaction ends. */
+async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Promise<Row> {
+  const { rows } = await client.query<Row>(
+    `select ${columns} from connect_apps where id = $1 and account_id = $2 and disabled_at is null for update`,
+    [appId, accountId],
+  );
+  const [row] = rows;
+  if (row === undefined) throw unknownApp();
+  return row;
+}
+
+export const unknownApp = (): ServiceError =>
+  new ServiceError('not_found', { message: 'This account has no such app.' });
+
+function one(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new Error('the app was not written');
+  return row;
+}
+
+const jsonOrNull = (list: readonly string[] | undefined): string | null =>
+  list === undefined ? null : JSON.stringify(list);
+
+const sameSet = (left: readonly string[], right: readonly string[]): boolean =>
+  left.length === right.length && left.every((entry) => right.includes(entry));
+
+const withSecret = (row: Row, secret: string | undefined): AppAnswer =>
+  secret === undefined ? toAnswer(row) : { ...toAnswer(row), client_secret: secret };
+
+const toAnswer = (row: Row): AppAnswer => ({
+  id: row.id,
+  client_id: row.id,
+  name: row.name,
+  homepage: row.homepage,
+  type: row.type,
+  redirect_uris: row.redirect_uris,
+  post_logout_redirect_uris: row.post_logout_redirect_uris,
+  scopes: row.scopes,
+  created_at: row.created_at.toISOString(),
+  secret_created_at: row.secret_created_at?.toISOString() ?? null,
+});

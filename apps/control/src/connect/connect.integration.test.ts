@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { createAccount } from '../accounts/ensure-account.ts';
+import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
+import { inTransaction } from '../database/in-transaction.ts';
+import { removeMember } from '../workspaces/member-store.ts';
+import { changeApp, createApp, disableApp, type OfApp, rotateSecret } from './apps/app-store.ts';
+import { createGrant, type MadeGrant, type NewGrant } from './grants/create-grant.ts';
+import { disconnect } from './grants/grant-store.ts';
+import { subjectOf } from './grants/people.ts';
+import { purgeConnect } from './grants/purge.ts';
+import { ArtifactStore } from './protocol/artifact-store.ts';
+import { usedMs } from './protocol/key-rotation.ts';
+import { purgeKeys, readKeys } from './protocol/key-store.ts';
+
+let postgres: TestPostgres;
+let database: DatabaseConnection;
+let pool: pg.Pool;
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  const url = await postgres.createDatabase();
+  await migrateDatabase(url);
+  database = openDatabase(url);
+  ({ pool } = database);
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+const redirectUri = 'https://app.example/callback';
+const projected: string[] = [];
+const projector = { key: async (id: string) => void projected.push(id) } as never;
+
+async function newAccount() {
+  const userId = randomUUID();
+  await pool.query('insert into auth_user (id, name, email) values ($1, $1, $1)', [userId]);
+  return createAccount(pool, { userId, name: 'x' });
+}
+
+async function newApp(): Promise<OfApp> {
+  const { accountId } = await newAccount();
+  const app = await createApp(pool, accountId, {
+    name: 'Notebook',
+    homepage: 'https://app.example',
+    type: 'confidential',
+    redirect_uris: [redirectUri],
+    scopes: ['openid', 'inference'],
+  });
+  return { accountId, appId: app.id };
+}
+
+const grantFor = (accountId: string, { appId }: OfApp, more: Partial<NewGrant> = {}): NewGrant => ({
+  accountId,
+  appId,
+  redirectUri,
+  scopes: ['inference'],
+  workspaceId: undefined,
+  creditLimitNusd: 1n,
+  ...more,
+});
+const allow = (grant: NewGrant): Promise<MadeGrant> => inTransaction(pool, (client) => createGrant(client, grant));
+
+async function isActive(grantId: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    'select 1 from connect_grants g join api_keys k on k.id = g.key_id where g.id = $1 and k.revoked_at is null',
+    [grantId],
+  );
+  return rowCount === 1;
+}
+
+/** How a piece of work ended: `done`, or the type of its error. */
+const endOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => {
+      if (error instanceof ServiceError) return error.type;
+      throw error;
+    },
+  );
+
+async function untilWaiting(count: number): Promise<void> {
+  for (let waiting = 0; waiting < count; ) {
+    const { rows } = await pool.query<{ count: string }>(
+      "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    waiting = Number(rows[0]?.count);
+  }
+}
+
+/** Runs `first` in a transaction that ends only when `second` waits for it. */
+async function whileOpen<T>(first: (client: pg.PoolClient) => Promise<T>, second: () => Promise<unknown>) {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const result = await first(client);
+    const end = endOf(second());
+    await untilWaiting(1);
+    await client.query('commit');
+    return { result, end: await end };
+  } finally {
+    client.release();
+  }
+}
+
+describe('a grant that is made while', () => {
+  it.each<[string, (of: OfApp) => Promise<unknown>]>([
+    ['its redirect goes', (of) => changeApp(pool, of, { redirect_uris: ['https://app.example/new'] })],
+    ['the secret is rotated', (of) => rotateSecret(pool, of)],
+    ['the app is disabled', (of) => disableApp(pool, of)],
+  ])('%s ends with the others', async (_, change) => {
+    const [app, { accountId }] = [await newApp(), await newAccount()];
+    const { result, end } = await whileOpen(
+      (client) => createGrant(client, grantFor(accountId, app)),
+      () => change(app),
+    );
+    expect(end).toBe('done');
+    expect(await isActive(result.grantId)).toBe(false);
+  });
+
+  it('the app is being disabled is refused', async () => {
+    const [app, { accountId }] = [await newApp(), await newAccount()];
+    const { end } = await whileOpen(
+      async (client) => {
+        await client.query('select 1 from connect_apps where id = $1 for update', [app.appId]);
+        await client.query('update connect_apps set disabled_at = now() where id = $1', [app.appId]);
+      },
+      () => allow(grantFor(accountId, app)),
+    );
+    expect(end).toBe('conflict');
+  });
+
+  it('its maker is removed from the workspace ends with them, or is refused', async () => {
+    const [app, owner, member] = [await newApp(), await newAccount(), await newAccount()];
+    const workspaceId = owner.defaultWorkspaceId;
+    await pool.query("insert into workspace_members (workspace_id, account_id, role) values ($1, $2, 'member')", [
+      workspaceId,
+      member.accountId,
+    ]);
+    const { result, end } = await whileOpen(
+      (client) => createGrant(client, grantFor(member.accountId, app, { workspaceId })),
+      () => removeMember(pool, { accountId: owner.accountId, workspaceId, memberId: member.accountId }),
+    );
+    expect(end).toBe('done');
+    expect(await isActive(result.grantId)).toBe(false);
+    expect(await endOf(allow(grantFor(member.accountId, app, { workspaceId })))).toBe('not_found');
+  });
+});
+
+it('a grant that several end at once ends once', async () => {
+  const [app, { accountId }] = [await newApp(), await newAccount()];
+  const { grantId } = await allow(grantFor(accountId, app));
+  const ends = await Promise.all(
+    [1, 2, 3].map(() => inTransaction(pool, (client) => disconnect(client, { accountId, grantId }))),
+  );
+  expect(ends.flat()).toHaveLength(1);
+  const { rows } = await pool.query<{ generation: number }>(
+    'select generation from api_keys k join connect_grants g on g.key_id = k.id where g.id = $1',
+    [grantId],
+  );
+  expect(rows[0]?.generation).toBe(2);
+});
+
+it('a subject is random, one for each app and account, whoever asks first', async () => {
+  const [one, two, { accountId }] = [await newApp(), await newApp(), await newAccount()];
+  const asked = await Promise.all([1, 2, 3, 4].map(() => subjectOf(pool, { appId: one.appId, accountId })));
+  expect(new Set(asked).size).toBe(1);
+  expect(await subjectOf(pool, { appId: two.appId, accountId })).not.toBe(asked[0]);
+});
+
+describe('what the protocol keeps', () => {
+  const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+
+  it('is found by its secret, used once of many at once, and gone with its grant', async () => {
+    const codes = new ArtifactStore(pool, 'AuthorizationCode');
+    const grantId = randomUUID();
+    await codes.put('secret', { exp: inAnHour(), grantId });
+    expect(await codes.find('secret')).toMatchObject({ grantId });
+    expect(await new ArtifactStore(pool, 'RefreshToken').find('secret')).toBeUndefined();
+    const used = await Promise.all([1, 2, 3, 4, 5].map(() => codes.consume('secret')));
+    expect(used.filter(Boolean)).toHaveLength(1);
+    expect(await codes.find('secret')).toHaveProperty('consumed');
+    await codes.removeOfGrant(grantId);
+    expect(await codes.find('secret')).toBeUndefined();
+  });
+
+  it('is purged when its time is over, and a grant without anything left ends', async () => {
+    const tokens = new ArtifactStore(pool, 'RefreshToken');
+    const [app, { accountId }] = [await newApp(), await newAccount()];
+    const grants = await Promise.all([1, 2, 3, 4].map(() => allow(grantFor(accountId, app))));
+    const [idle, living, fresh, expired] = grants.map(({ grantId }) => grantId);
+    await tokens.put('old', { exp: Math.floor(Date.now() / 1000) - 120, grantId: idle });
+    await tokens.put('living', { exp: inAnHour(), grantId: living });
+    await tokens.put('expired', { exp: inAnHour(), grantId: expired });
+    const yesterday = "now() - interval '1 day'";
+    await pool.query(`update connect_grants set created_at = ${yesterday} where id <> $1`, [fresh]);
+    await pool.query(`update connect_grants set expires_at = ${yesterday} where id = $1`, [expired]);
+    expect(await purgeConnect({ pool, projector })).toBe(false);
+    const active = await Promise.all([idle, living, fresh, expired].map((id) => isActive(id ?? '')));
+    expect(active).toEqual([false, true, true, false]);
+    const { rowCount } = await pool.query(
+      "select 1 from connect_artifacts where expires_at < now() - interval '1 minute'",
+    );
+    expect(rowCount).toBe(0);
+    const ended = grants.filter((_, index) => !active[index]).flatMap(({ keyIds }) => keyIds[0] ?? []);
+    expect(projected).toEqual(expect.arrayContaining(ended));
+  });
+});
+
+describe('the keys of the protocol', () => {
+  const secret = 's'.repeat(32);
+
+  it('are made once, whoever starts first, and rest sealed', async () => {
+    const now = Date.now();
+    const read = await Promise.all([1, 2, 3, 4].map(() => readKeys(pool, secret, now)));
+    expect(new Set(read.map(({ fingerprint }) => fingerprint)).size).toBe(1);
+    const [keys] = read;
+    expect(keys?.signing).toHaveLength(1);
+    expect(keys?.signing[0]).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
+    const { rows } = await pool.query('select * from connect_keys');
+    expect(rows).toHaveLength(2);
+    expect(JSON.stringify(rows)).not.toContain(keys?.signing[0]?.d);
+    expect(JSON.stringify(rows)).not.toContain(keys?.cookies[0]);
+  });
+
+  it('change with time, and with the secret that they rest under', async () => {
+    const now = Date.now();
+    const before = await readKeys(pool, secret, now);
+    const later = now + usedMs + 1000;
+    const announced = await readKeys(pool, secret, later);
+    expect(announced.signing.map(({ kid }) => kid)).toHaveLength(2);
+    expect(announced.signing[0]).toEqual(before.signing[0]);
+    const muchLater = later + usedMs - 1000;
+    await purgeKeys(pool, secret, muchLater);
+    const after = await readKeys(pool, secret, muchLater);
+    expect(after.signing).toEqual([announced.signing[1]]);
+    const other = await readKeys(pool, 'o'.repeat(32), muchLater);
+    expect(other.signing[0]).not.toEqual(after.signing[0]);
+  });
+});

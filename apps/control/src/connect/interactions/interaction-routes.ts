@@ -1,0 +1,160 @@
+import { readJsonBody } from '@sotto/http';
+import { usdToNusd } from '@sotto/money';
+import {
+  type AnswerInteraction,
+  answerInteractionSchema,
+  type InteractionAnswer,
+  type InteractionDoneAnswer,
+  parseRequest,
+  ServiceError,
+} from '@sotto/wire';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireSession, type SessionDependencies, type SignedIn } from '../../credentials/session-credentials.ts';
+import { inTransaction } from '../../database/in-transaction.ts';
+import { projectKeys } from '../../projection/project-keys.ts';
+import type { Projector } from '../../projection/projector.ts';
+import { needsSecureCookies } from '../../sessions/cookies.ts';
+import { mayDo } from '../../workspaces/permissions.ts';
+import { listWorkspaces } from '../../workspaces/workspace-store.ts';
+import { createGrant } from '../grants/create-grant.ts';
+import { hasActiveGrant } from '../grants/grant-store.ts';
+import type { OidcProvider } from '../protocol/provider.ts';
+import { type AppRequest, claimRequest, type Interaction, markAnswered, readAppRequest } from './app-request.ts';
+import { cookieValue, requestCookieName } from './request-cookie.ts';
+import { scopeSentences } from './scope-sentences.ts';
+
+export interface InteractionRoutesDependencies {
+  readonly sessions: SessionDependencies;
+  readonly projector: Projector;
+  readonly provider: () => Promise<OidcProvider>;
+  /** The public control origin. */
+  readonly origin: string;
+  readonly now: () => number;
+}
+
+interface ByUid {
+  Params: { uid: string };
+}
+
+/** A request in the hands of the person whom it was sent to. */
+interface Opened {
+  readonly person: SignedIn;
+  readonly interaction: Interaction;
+  readonly request: AppRequest;
+  readonly signInAgain: boolean;
+}
+
+/**
+ * `/v1/connect/interactions/:uid`: what the consent page shows, and the person's decision. Only in the browser in which
+ * the request began (its cookie), and only for the account that opened it first.
+ */
+export function registerInteractions(app: FastifyInstance, deps: InteractionRoutesDependencies): void {
+  const { sessions, projector, now } = deps;
+  const { pool } = sessions;
+  const cookieName = requestCookieName(needsSecureCookies(deps.origin));
+
+  const open = async (request: FastifyRequest<ByUid>): Promise<Opened> => {
+    const person = await requireSession(sessions, request);
+    const { uid } = request.params;
+    const provider = await deps.provider();
+    const interaction =
+      cookieValue(request.headers.cookie, cookieName) === uid ? await provider.Interaction.find(uid) : undefined;
+    if (interaction === undefined) throw unknownRequest();
+    await claimRequest(pool, uid, person.accountId);
+    const asked = await readAppRequest(provider, interaction, now());
+    const signInAgain = asked.signedInSince !== undefined && person.signedInAt < asked.signedInSince;
+    return { person, interaction, request: asked, signInAgain };
+  };
+
+  app.get<ByUid>('/v1/connect/interactions/:uid', async (request, reply): Promise<InteractionAnswer> => {
+    const { person, request: asked, signInAgain } = await open(request);
+    const workspaces = await listWorkspaces(pool, person.accountId);
+    reply.header('cache-control', 'no-store');
+    return {
+      app: {
+        name: asked.name,
+        homepage: asked.homepage,
+        verified: false,
+        redirect_host: new URL(asked.redirectUri).host,
+      },
+      scopes: asked.scopes.map((scope) => ({ scope, sentence: scopeSentences[scope] })),
+      workspaces: workspaces
+        .filter(({ role }) => mayDo(role, 'useOwnKeys'))
+        .map(({ id, name, is_default, role }) => ({ id, name, is_default, role })),
+      returning: await hasActiveGrant(pool, person.accountId, asked.appId),
+      email: person.email,
+      sign_in_again: signInAgain,
+    };
+  });
+
+  app.post<ByUid>('/v1/connect/interactions/:uid', async (request, reply): Promise<InteractionDoneAnswer> => {
+    const opened = await open(request);
+    const answer = parseRequest(answerInteractionSchema, readJsonBody(request.body));
+    const { interaction } = opened;
+    const result = answer.decision === 'deny' ? denied : await allow(opened, answer);
+    // Answered already, in another tab: that answer stands.
+    if (result !== undefined) {
+      interaction.result = result;
+      await interaction.persist();
+    }
+    reply.header('cache-control', 'no-store');
+    return { redirect_to: interaction.returnTo };
+  });
+
+  const allow = async (
+    { person, interaction, request, signInAgain }: Opened,
+    answer: Extract<AnswerInteraction, { decision: 'allow' }>,
+  ): Promise<Interaction['result']> => {
+    if (signInAgain) {
+      throw new ServiceError('forbidden', {
+        message: 'The app asks for a new sign-in. Sign out, sign in, and allow it then.',
+      });
+    }
+    const creditLimitNusd = limitOf(request, answer.credit_limit_usd);
+    const made = await inTransaction(pool, async (client) =>
+      (await markAnswered(client, interaction.uid))
+        ? createGrant(client, {
+            accountId: person.accountId,
+            appId: request.appId,
+            redirectUri: request.redirectUri,
+            scopes: request.scopes,
+            workspaceId: answer.workspace_id,
+            creditLimitNusd,
+          })
+        : undefined,
+    );
+    if (made === undefined) return undefined;
+    // So that the app's first ticket finds the key.
+    await projectKeys(projector, made.keyIds);
+    return {
+      login: { accountId: person.accountId, ts: person.signedInAt, remember: false },
+      consent: { grantId: made.grantId },
+    };
+  };
+}
+
+const denied = { error: 'access_denied', error_description: 'The person did not allow it.' } as const;
+
+/** What may be spent, in nano-USD. An app that can spend has a limit, or is said to have none. */
+function limitOf({ scopes }: AppRequest, usd: number | null | undefined): bigint | undefined {
+  if (!scopes.includes('inference')) return 0n;
+  if (usd === undefined) {
+    throw new ServiceError('invalid_request', {
+      message: '`credit_limit_usd` is required for an app that sends requests: USD, or null for no limit.',
+      param: 'credit_limit_usd',
+    });
+  }
+  if (usd === null) return undefined;
+  const nusd = usdToNusd(usd);
+  if (nusd !== undefined) return nusd;
+  throw new ServiceError('invalid_request', {
+    message: '`credit_limit_usd` takes at most nine decimals.',
+    param: 'credit_limit_usd',
+  });
+}
+
+const unknownRequest = (): ServiceError =>
+  new ServiceError('not_found', {
+    message:
+      'There is no such request in this browser: it has expired or was answered. Go back to the app and start again.',
+  });

@@ -1,0 +1,91 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { JWK } from 'oidc-provider';
+import type pg from 'pg';
+import { z } from 'zod';
+import { inTransaction } from '../../database/in-transaction.ts';
+import { type AgedKey, keysInForce } from './key-rotation.ts';
+import { derivedKey, openText, sealText } from './sealed-payload.ts';
+
+/** What all control processes share: the first of each is used, all are believed. */
+export interface ProtocolKeys {
+  /** ES256, private. */
+  readonly signing: readonly JWK[];
+  readonly cookies: readonly string[];
+  /** The same for the same keys in the same order. */
+  readonly fingerprint: string;
+}
+
+type Kind = 'signing' | 'cookie';
+
+interface StoredKey extends AgedKey {
+  readonly kind: Kind;
+  readonly text: string;
+}
+
+const jwkSchema = z.record(z.string(), z.string());
+
+/**
+ * Reads the keys, and makes those that are missing or due: of several processes one does. What SESSION_SECRET does not
+ * open (it was changed) counts as missing, and stays until it is purged.
+ */
+export async function readKeys(pool: pg.Pool, sessionSecret: string, now: number): Promise<ProtocolKeys> {
+  const sealing = derivedKey(sessionSecret, 'sotto connected apps: keys');
+  const stored = await selectKeys(pool, sealing);
+  if (!isAnyDue(stored, now)) return toKeys(stored, now);
+  const all = await inTransaction(pool, async (client) => {
+    await client.query("select pg_advisory_xact_lock(hashtext('sotto connect_keys'))");
+    const current = await selectKeys(client, sealing);
+    for (const kind of ['signing', 'cookie'] as const) {
+      if (!keysInForce(ofKind(current, kind), now).isDue) continue;
+      const id = randomBytes(12).toString('base64url');
+      const text = kind === 'signing' ? newSigningKey(id) : randomBytes(32).toString('base64url');
+      await client.query('insert into connect_keys (id, kind, sealed, created_at) values ($1, $2, $3, $4)', [
+        id,
+        kind,
+        sealText(sealing, text),
+        new Date(now),
+      ]);
+    }
+    return selectKeys(client, sealing);
+  });
+  return toKeys(all, now);
+}
+
+/** Deletes keys that nothing in force was made with, and those that nobody can open, once they are as old. */
+export async function purgeKeys(pool: pg.Pool, sessionSecret: string, now: number): Promise<void> {
+  const sealing = derivedKey(sessionSecret, 'sotto connected apps: keys');
+  const stored = await selectKeys(pool, sealing);
+  const obsolete = (['signing', 'cookie'] as const).flatMap((kind) => keysInForce(ofKind(stored, kind), now).obsolete);
+  if (obsolete.length === 0) return;
+  await pool.query('delete from connect_keys where id = any($1::text[])', [obsolete.map(({ id }) => id)]);
+}
+
+async function selectKeys(client: pg.Pool | pg.PoolClient, sealing: Buffer): Promise<StoredKey[]> {
+  const { rows } = await client.query<{ id: string; kind: Kind; sealed: string; created_at: Date }>(
+    'select id, kind, sealed, created_at from connect_keys',
+  );
+  return rows.flatMap(({ id, kind, sealed, created_at: createdAt }) => {
+    const text = openText(sealing, sealed);
+    return text === undefined ? [] : [{ id, kind, text, createdAt: createdAt.getTime() }];
+  });
+}
+
+const ofKind = (all: readonly StoredKey[], kind: Kind): StoredKey[] => all.filter((key) => key.kind === kind);
+
+const isAnyDue = (all: readonly StoredKey[], now: number): boolean =>
+  keysInForce(ofKind(all, 'signing'), now).isDue || keysInForce(ofKind(all, 'cookie'), now).isDue;
+
+function toKeys(all: readonly StoredKey[], now: number): ProtocolKeys {
+  const signing = keysInForce(ofKind(all, 'signing'), now).keys;
+  const cookies = keysInForce(ofKind(all, 'cookie'), now).keys;
+  return {
+    signing: signing.map(({ text }) => jwkSchema.parse(JSON.parse(text))),
+    cookies: cookies.map(({ text }) => text),
+    fingerprint: [...signing, ...cookies].map(({ id }) => id).join(' '),
+  };
+}
+
+function newSigningKey(kid: string): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' });
+}
