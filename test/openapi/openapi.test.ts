@@ -3,9 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import type { AppAnswer } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totpCode } from '../accounts/totp.ts';
 import { startTeeWorld, type TeeWorld } from '../attestation/tee-world.ts';
+import { Browser } from '../connect/browser.ts';
+import { clientOf, exchange, start } from '../connect/flow.ts';
 import { freePort } from '../kit/free-port.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
@@ -66,7 +69,7 @@ describe('what `npm start` brings, by its own description', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sotto-openapi-'));
     const ports = { CONTROL_PORT: String(await freePort()), CONFIDENTIAL_PORT: String(await freePort()) };
-    started = await npmStart(folder, { ...ports, ATTESTATION: 'simulated' });
+    started = await npmStart(folder, { ...ports, ATTESTATION: 'simulated', CONNECTED_APPS: 'on' });
     control = await DescribedOrigin.load(new URL(quickstart().control_url).origin);
     broker = await DescribedOrigin.load(new URL(quickstart().base_url).origin);
     cookie = await signIn(quickstart());
@@ -444,6 +447,52 @@ describe('what `npm start` brings, by its own description', () => {
     await toControl('acceptWaitingInvitation', 200, accepted);
     await toControl('acceptWaitingInvitation', 404, accepted);
     await toControl('deleteWorkspace', 204, { headers: cookie, parameters: { id } });
+  });
+
+  it('lets apps connect', async () => {
+    const { controlUrl } = { controlUrl: quickstart().control_url };
+    const redirect = 'http://127.0.0.1:1/callback';
+    const asked = { ...exampleOf(control, 'createApp'), redirect_uris: [redirect], scopes: ['openid', 'usage:read'] };
+    const made = await toControl('createApp', 201, { headers: cookie, body: asked });
+    const app = made.json as AppAnswer;
+    const parameters = { id: app.id };
+    await toControl('createApp', 400, { headers: cookie, body: {} });
+    await toControl('listApps', 200, { headers: cookie });
+    for (const closed of ['listApps', 'listGrants']) await toControl(closed, 401);
+    await toControl('updateApp', 200, { headers: cookie, parameters, body: exampleOf(control, 'updateApp') });
+
+    const browser = new Browser();
+    const { email, password } = quickstart();
+    await browser.ask('POST', `${controlUrl}/auth/sign-in/email`, { body: { email, password } });
+    const client = await clientOf({ controlUrl }, app);
+    const started = await start(client, { redirect_uri: redirect, scope: 'openid usage:read' });
+    const uid = new URL(await browser.follow(started.url)).searchParams.get('uid') ?? '';
+    const here = {
+      parameters: { uid },
+      headers: { cookie: browser.cookiesFor(`${controlUrl}/connect/interactions/${uid}`) },
+    };
+    await toControl('readInteraction', 200, here);
+    await toControl('readInteraction', 404, { headers: cookie, parameters: { uid: 'none' } });
+    await toControl('answerInteraction', 400, { ...here, body: { decision: 'perhaps' } });
+    const answered = await toControl('answerInteraction', 200, {
+      ...here,
+      body: exampleOf(control, 'answerInteraction'),
+    });
+    const { redirect_to: next } = answered.json as { redirect_to: string };
+    const { access_token: token } = await exchange(client, started, await browser.follow(next));
+    await toControl('getBalance', 200, { headers: bearer(token) });
+    const { json } = await toControl('listGrants', 200, { headers: cookie });
+    const grant = { id: (json as { data: { id: string }[] }).data[0]?.id ?? '' };
+    await toControl('disconnectGrant', 204, { headers: cookie, parameters: grant });
+    await toControl('disconnectGrant', 404, { headers: cookie, parameters: { id: 'none' } });
+    await toControl('getBalance', 401, { headers: bearer(token) });
+
+    await toControl('rotateAppSecret', 200, { headers: cookie, parameters, body: {} });
+    await toControl('disableApp', 204, { headers: cookie, parameters });
+    for (const id of ['updateApp', 'rotateAppSecret', 'disableApp']) {
+      const body = id === 'disableApp' ? {} : { body: id === 'updateApp' ? { name: 'x' } : {} };
+      await toControl(id, 404, { headers: cookie, parameters, ...body });
+    }
   });
 
   it('was called as described, each route, to success and to failure', () => {
