@@ -1,271 +1,61 @@
 import { randomUUID } from 'node:crypto';
-import { creditAccount } from '@sotto/control';
 import {
   balanceAnswerSchema,
   invitationOfferAnswerSchema,
-  keyAnswerSchema,
   keyListAnswerSchema,
   type UsagePage,
   usagePageSchema,
   type WorkspaceRole,
   workspaceAnswerSchema,
-  workspaceInvitationAnswerSchema,
   workspaceInvitationListAnswerSchema,
   workspaceListAnswerSchema,
   workspaceMemberListAnswerSchema,
 } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../kit/service.ts';
-import {
-  type Answer,
-  ask,
-  bearer,
-  expectCallersFault,
-  expectError,
-  get,
-  type HeaderMap,
-  post,
-  send,
-} from './client.ts';
+import { ask, bearer, expectCallersFault, expectError, get, type HeaderMap, post, send } from './client.ts';
+import { type Person, peopleOf } from './people.ts';
 import type { Concept } from './suite.ts';
 
 const model = 'acme/small';
 const boundary = { provider_allow_fallbacks: true, provider_max_attempts: 2, provider_minimum_privacy: 'anonymous' };
 const preferences = { ...boundary, provider_sort: 'default', provider_ignore: [] };
 
-interface Person {
-  readonly email: string;
-  readonly accountId: string;
-  readonly session: HeaderMap;
-}
-
-/** Who calls: each role, one who is in another workspace only, and what is no session at all. */
-const callers = [
-  'owner',
-  'admin',
-  'member',
-  'viewer',
-  'stranger',
-  'nobody',
-  'inference key',
-  'management key',
-] as const;
-type Caller = (typeof callers)[number];
-
-/** What somebody does in one workspace: who may, and what it takes. `prepared` is made by the owner, for this one call. */
-interface Action {
-  readonly name: string;
-  readonly weakest: WorkspaceRole;
-  readonly prepare?: () => Promise<string>;
-  readonly call: (headers: HeaderMap, prepared: string) => Promise<Answer>;
-  readonly ok: number;
-}
-
-const rank: readonly Caller[] = ['viewer', 'member', 'admin', 'owner'];
-
 /** Interface 2.8, 4.3, 4.4 and 5: workspaces, who is in them, and who may do what. */
 export const workspaces: Concept = (suite) => {
-  const url = (path: string): string => `${suite.service.controlUrl}${path}`;
-
-  const signUp = async (): Promise<Person> => {
-    const [email, password] = [`${randomUUID()}@people.example`, `pw-${randomUUID()}`];
-    expect((await post(url('/auth/sign-up/email'), { name: 'x', email, password })).status).toBe(200);
-    const { headers } = await post(url('/auth/sign-in/email'), { email, password });
-    const cookie = headers.getSetCookie().map((line) => line.split(';')[0] ?? '');
-    const { rows } = await suite.service.pool.query<{ id: string }>(
-      'select a.id from accounts a join auth_user u on u.id = a.user_id where u.email = $1',
-      [email],
-    );
-    return { email, accountId: rows[0]?.id ?? '', session: { cookie: cookie.join('; ') } };
-  };
-  const makeWorkspace = async ({ session }: Person, name = 'Team'): Promise<string> => {
-    const answer = await post(url('/workspaces'), { name }, session);
-    expect(answer.status, answer.text).toBe(201);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    return workspaceAnswerSchema.parse(answer.json).id;
-  };
-  const invite = async (who: Person, workspaceId: string, email: string, role: WorkspaceRole) => {
-    const answer = await post(url(`/workspaces/${workspaceId}/invitations`), { email, role }, who.session);
-    expect(answer.status, answer.text).toBe(201);
-    const { token = '', ...invitation } = workspaceInvitationAnswerSchema.parse(answer.json);
-    return { ...invitation, token };
-  };
-  const accept = ({ session }: Person, token: string) => post(url('/invitations/accept'), { token }, session);
-  const join = async (owner: Person, workspaceId: string, role: WorkspaceRole): Promise<Person> => {
-    const person = await signUp();
-    const { token } = await invite(owner, workspaceId, person.email, role);
-    expect((await accept(person, token)).status).toBe(200);
-    return person;
-  };
-  const makeKey = async ({ session }: Person, workspaceId: string, kind = 'inference') => {
-    const answer = await post(url('/keys'), { name: 'x', kind, workspace_id: workspaceId }, session);
-    expect(answer.status, answer.text).toBe(201);
-    const { key = '', ...made } = keyAnswerSchema.parse(answer.json);
-    return { ...made, key };
-  };
+  const { url, signUp, makeWorkspace, invite, accept, join, makeKey, fund } = peopleOf(suite);
   const listed = async ({ session }: Person) =>
     workspaceListAnswerSchema.parse((await get(url('/workspaces'), session)).json).data;
   const serves = async (key: string): Promise<number> => (await ask(suite.service, key, { model })).status;
-  const fund = async ({ accountId, session }: Person): Promise<void> => {
-    const credit = { accountId, amountNusd: 5_000_000_000n, kind: 'top_up', reference: `test:${accountId}` } as const;
-    await creditAccount(suite.service.pool, credit);
-    const available = async () => balanceAnswerSchema.parse((await get(url('/balance'), session)).json).available;
-    await until(async () => (await available()) === 5, 'the money is there');
-  };
 
-  describe('who may do what in a workspace', () => {
-    const people = new Map<Caller, HeaderMap>();
+  describe('people in a workspace', () => {
     let owner: Person;
+    let admin: Person;
+    let member: Person;
     let workspaceId = '';
 
     beforeAll(async () => {
       owner = await signUp();
       workspaceId = await makeWorkspace(owner);
-      people.set('owner', owner.session);
-      for (const role of ['admin', 'member', 'viewer'] as const) {
-        people.set(role, (await join(owner, workspaceId, role)).session);
-      }
-      const stranger = await signUp();
-      await makeWorkspace(stranger);
-      people.set('stranger', stranger.session);
-      people.set('nobody', {});
-      people.set('inference key', bearer((await makeKey(owner, workspaceId)).key));
-      people.set('management key', bearer((await makeKey(owner, workspaceId, 'management')).key));
+      [admin, member] = [await join(owner, workspaceId, 'admin'), await join(owner, workspaceId, 'member')];
     });
 
-    const newKey = async (): Promise<string> => (await makeKey(owner, workspaceId)).id;
     const at = (path = ''): string => url(`/workspaces/${workspaceId}${path}`);
-    const inIt = (path: string): string => url(`${path}?workspace_id=${workspaceId}`);
-    const keyBody = (kind: string) => ({ name: 'x', kind, workspace_id: workspaceId });
     const freshMember = async (): Promise<string> => (await join(owner, workspaceId, 'viewer')).accountId;
-    const freshInvitation = async (): Promise<string> =>
-      (await invite(owner, workspaceId, `${randomUUID()}@people.example`, 'viewer')).id;
     const patch = (path: string, body: unknown, headers: HeaderMap) => send('PATCH', path, { headers, body });
     const remove = (path: string, headers: HeaderMap) => send('DELETE', path, { headers });
     const invitation = (role: WorkspaceRole) => ({ email: `${randomUUID()}@people.example`, role });
 
-    const actions: readonly Action[] = [
-      { name: 'read members', weakest: 'viewer', ok: 200, call: (as) => get(at('/members'), as) },
-      { name: 'read preferences', weakest: 'viewer', ok: 200, call: (as) => get(inIt('/routing/preferences'), as) },
-      {
-        name: 'preview routing',
-        weakest: 'viewer',
-        ok: 200,
-        call: (as) => post(url('/routing/preview'), { model, workspace_id: workspaceId }, as),
-      },
-      { name: 'list keys', weakest: 'viewer', ok: 200, call: (as) => get(inIt('/keys'), as) },
-      {
-        name: 'make an inference key',
-        weakest: 'member',
-        ok: 201,
-        call: (as) => post(url('/keys'), keyBody('inference'), as),
-      },
-      {
-        name: 'make a management key',
-        weakest: 'owner',
-        ok: 201,
-        call: (as) => post(url('/keys'), keyBody('management'), as),
-      },
-      {
-        name: "change another's key",
-        weakest: 'admin',
-        ok: 200,
-        prepare: newKey,
-        call: (as, id) => patch(url(`/keys/${id}`), { name: 'y' }, as),
-      },
-      {
-        name: "revoke the owner's key",
-        weakest: 'admin',
-        ok: 204,
-        prepare: newKey,
-        call: (as, id) => remove(url(`/keys/${id}`), as),
-      },
-      {
-        name: 'revoke a management key',
-        weakest: 'owner',
-        ok: 204,
-        prepare: async () => (await makeKey(owner, workspaceId, 'management')).id,
-        call: (as, id) => remove(url(`/keys/${id}`), as),
-      },
-      {
-        name: 'write preferences',
-        weakest: 'admin',
-        ok: 200,
-        call: (as) => send('PUT', inIt('/routing/preferences'), { headers: as, body: preferences }),
-      },
-      { name: 'rename', weakest: 'admin', ok: 200, call: (as) => patch(at(), { name: 'Team' }, as) },
-      { name: 'list invitations', weakest: 'admin', ok: 200, call: (as) => get(at('/invitations'), as) },
-      { name: 'invite', weakest: 'admin', ok: 201, call: (as) => post(at('/invitations'), invitation('admin'), as) },
-      {
-        name: 'withdraw an invitation',
-        weakest: 'admin',
-        ok: 204,
-        prepare: freshInvitation,
-        call: (as, id) => remove(at(`/invitations/${id}`), as),
-      },
-      {
-        name: 'change a role',
-        weakest: 'admin',
-        ok: 200,
-        prepare: freshMember,
-        call: (as, id) => patch(at(`/members/${id}`), { role: 'member' }, as),
-      },
-      {
-        name: 'remove a member',
-        weakest: 'admin',
-        ok: 204,
-        prepare: freshMember,
-        call: (as, id) => remove(at(`/members/${id}`), as),
-      },
-      {
-        name: 'offer the workspace itself',
-        weakest: 'owner',
-        ok: 201,
-        prepare: async () => (await join(owner, workspaceId, 'viewer')).email,
-        call: (as, email) => post(at('/invitations'), { email, role: 'owner' }, as),
-      },
-    ];
-
-    it.each(actions.flatMap((action) => callers.map((caller) => [caller, action.name, action] as const)))(
-      'interface 4.4: %s: %s',
-      async (caller, _, { weakest, prepare, call, ok }) => {
-        const answer = await call(people.get(caller) ?? {}, (await prepare?.()) ?? '');
-        if (!rank.includes(caller)) {
-          if (caller === 'stranger') expectError(answer, 404, 'not_found');
-          else expectError(answer, 401, 'unauthenticated');
-        } else if (rank.indexOf(caller) >= rank.indexOf(weakest)) {
-          expect(answer.status, answer.text).toBe(ok);
-        } else {
-          expectError(answer, 403, 'forbidden');
-        }
-      },
-    );
-
-    // Each deletes, so each has its own.
-    it.each(callers)('interface 4.4: %s: delete', async (caller) => {
-      const doomed = await makeWorkspace(owner);
-      const role = caller === 'admin' || caller === 'member' || caller === 'viewer' ? caller : undefined;
-      const headers = role === undefined ? (people.get(caller) ?? {}) : (await join(owner, doomed, role)).session;
-      const answer = await remove(url(`/workspaces/${doomed}`), headers);
-      if (caller === 'owner') expect(answer.status).toBe(204);
-      else if (role !== undefined) expectError(answer, 403, 'forbidden');
-      else if (caller === 'stranger') expectError(answer, 404, 'not_found');
-      else expectError(answer, 401, 'unauthenticated');
-      expect((await listed(owner)).some(({ id }) => id === doomed)).toBe(caller !== 'owner');
-    });
-
     it('interface 5: a member changes and revokes keys of their own', async () => {
-      const member = people.get('member') ?? {};
-      const made = await post(url('/keys'), keyBody('inference'), member);
-      const { id } = keyAnswerSchema.parse(made.json);
-      expect((await patch(url(`/keys/${id}`), { name: 'mine' }, member)).status).toBe(200);
-      expect((await remove(url(`/keys/${id}`), member)).status).toBe(204);
+      const { id } = await makeKey(member, workspaceId);
+      expect((await patch(url(`/keys/${id}`), { name: 'mine' }, member.session)).status).toBe(200);
+      expect((await remove(url(`/keys/${id}`), member.session)).status).toBe(204);
     });
 
     it('interface 4.4: nobody becomes owner by a change of role, and the owner neither leaves nor is removed', async () => {
-      const member = await freshMember();
-      expectError(await patch(at(`/members/${member}`), { role: 'owner' }, owner.session), 400, 'invalid_request');
-      for (const headers of [owner.session, people.get('admin') ?? {}]) {
+      const other = await freshMember();
+      expectError(await patch(at(`/members/${other}`), { role: 'owner' }, owner.session), 400, 'invalid_request');
+      for (const headers of [owner.session, admin.session]) {
         const path = at(`/members/${owner.accountId}`);
         expectError(await remove(path, headers), 409, 'conflict');
         expectError(await patch(path, { role: 'viewer' }, headers), 409, 'conflict');

@@ -12,10 +12,10 @@ import {
 } from '@sotto/wire';
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
-import { lt } from 'drizzle-orm';
+import { and, eq, lt } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { z } from 'zod';
-import { authVerification } from '../database/auth-schema.ts';
+import { authPasskey, authVerification } from '../database/auth-schema.ts';
 
 export interface SessionGatesOptions {
   readonly db: NodePgDatabase<Record<string, unknown>>;
@@ -91,6 +91,17 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
           }),
         },
         {
+          matcher: ({ path }) => path === '/passkey/update-passkey' || path === '/passkey/delete-passkey',
+          handler: createAuthMiddleware(async (ctx) => {
+            const session = await getSessionFromCtx(ctx);
+            const { id } = passkeyIdSchema.parse(ctx.body);
+            // better-auth answers 401 for another's, which pages take for a session that has ended.
+            if (session && !(await ownsPasskey(db, session.user.id, id))) {
+              throw new APIError('NOT_FOUND', { code: 'PASSKEY_NOT_FOUND', message: 'You have no such passkey' });
+            }
+          }),
+        },
+        {
           matcher: ({ path }) => path === '/two-factor/verify-totp',
           handler: createAuthMiddleware(async (ctx) => {
             const userId = (await getSessionFromCtx(ctx))?.user.id ?? (await challengedUser(ctx));
@@ -115,6 +126,14 @@ async function challengedUser(ctx: Ctx): Promise<string | undefined> {
   const challenge = await ctx.getSignedCookie(cookie.name, ctx.context.secret);
   if (typeof challenge !== 'string') return undefined;
   return (await ctx.context.internalAdapter.findVerificationValue(challenge))?.value;
+}
+
+async function ownsPasskey(db: SessionGatesOptions['db'], userId: string, id: string): Promise<boolean> {
+  const owned = await db
+    .select({ id: authPasskey.id })
+    .from(authPasskey)
+    .where(and(eq(authPasskey.id, id), eq(authPasskey.userId, userId)));
+  return owned.length > 0;
 }
 
 /** A code is good for its half minute and its neighbours. */
