@@ -68,7 +68,10 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
         },
         {
           matcher: ({ path }) => path !== undefined && (path in bodySchemas || needsMail.has(path)),
-          handler: createAuthMiddleware(async ({ path, body }) => {
+          handler: createAuthMiddleware(async (ctx) => {
+            const { path, body } = ctx;
+            // Whoever is not signed in is told that first.
+            if (path === '/change-email' && (await getSessionFromCtx(ctx)) === null) throw new APIError('UNAUTHORIZED');
             if (!hasMail && needsMail.has(path)) {
               throw new APIError('BAD_REQUEST', {
                 code: 'NO_MAIL',
