@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -301,47 +301,6 @@ describe('what `npm start` brings, by its own description', () => {
     await toControl('removeMember', 404, member);
     await toControl('deleteWorkspace', 204, { headers: cookie, parameters });
     await toControl('deleteWorkspace', 404, { headers: cookie, parameters });
-  });
-
-  it('connects apps', async () => {
-    const app = { ...exampleOf(control, 'createApp'), redirect_uris: ['https://notebook.example/callback'] };
-    const made = await toControl('createApp', 201, { headers: cookie, body: app });
-    const { id, client_id: clientId } = made.json as { id: string; client_id: string };
-    const parameters = { id };
-    await toControl('createApp', 400, { headers: cookie, body: { ...app, redirect_uris: ['http://x.example'] } });
-    await toControl('listApps', 200, { headers: cookie });
-    await toControl('listApps', 401);
-    await toControl('updateApp', 200, { headers: cookie, parameters, body: exampleOf(control, 'updateApp') });
-    await toControl('updateApp', 400, { headers: cookie, parameters, body: { type: 'public' } });
-    await toControl('rotateAppSecret', 200, { headers: cookie, parameters, body: {} });
-
-    const challenge = createHash('sha256').update('verifier').digest('base64url');
-    const request = new URLSearchParams({
-      client_id: clientId,
-      redirect_uri: 'https://notebook.example/callback',
-      response_type: 'code',
-      scope: 'openid inference',
-      code_challenge: challenge,
-      code_challenge_method: 'S256',
-    });
-    const asked = await fetch(`${quickstart().control_url}/connect/authorize?${request}`, { redirect: 'manual' });
-    const uid = new URL(asked.headers.get('location') ?? '', 'http://x').searchParams.get('uid') ?? '';
-    const cookies = [cookie.cookie, ...asked.headers.getSetCookie().map((each) => each.split(';')[0] ?? '')];
-    const inBrowser = { headers: { cookie: cookies.join('; ') }, parameters: { uid } };
-    await toControl('readInteraction', 200, inBrowser);
-    await toControl('readInteraction', 404, { headers: cookie, parameters: { uid } });
-    await toControl('answerInteraction', 400, { ...inBrowser, body: { decision: 'allow' } });
-    await toControl('answerInteraction', 200, { ...inBrowser, body: exampleOf(control, 'answerInteraction') });
-    const grants = (await toControl('listGrants', 200, { headers: cookie })).json as { data: { id: string }[] };
-    await toControl('listGrants', 400, { headers: cookie, query: '?workspace_id=x' });
-    const grant = { headers: cookie, parameters: { id: grants.data[0]?.id ?? '' } };
-    await toControl('disconnectGrant', 204, grant);
-    await toControl('disconnectGrant', 404, { headers: cookie, parameters: { id: 'none' } });
-    await toControl('disableApp', 204, { headers: cookie, parameters });
-    for (const gone of ['disableApp', 'rotateAppSecret']) {
-      const body = gone === 'disableApp' ? {} : { body: {} };
-      await toControl(gone, 404, { headers: cookie, parameters, ...body });
-    }
   });
 
   it('sells balance', async () => {
