@@ -32,7 +32,7 @@ export async function newPerson(service: Used, usd = 0): Promise<Person> {
   return person;
 }
 
-export async function signIn(service: Used, who: Omit<Person, 'accountId'>): Promise<void> {
+export async function signIn(service: Pick<Used, 'controlUrl'>, who: Omit<Person, 'accountId'>): Promise<void> {
   const { email, password, browser } = who;
   const answer = await browser.ask('POST', `${service.controlUrl}/auth/sign-in/email`, { body: { email, password } });
   expect(answer.status).toBe(200);

@@ -26,6 +26,8 @@ export interface OpenOptions {
   /** CSS pixels; default 1280. */
   readonly width?: number;
   readonly theme?: 'light' | 'dark';
+  /** An origin of somebody else's that the browser is sent on to. */
+  readonly leadsTo?: string;
 }
 
 /** The running service with a browser in front of it; only within tests and hooks. */
@@ -97,7 +99,7 @@ export async function describeDashboard(name: string, tests: (stage: Stage) => v
           return new URL(planes.service.controlUrl).origin;
         },
         person: (usd = 10) => signUp(planes.service, usd),
-        async open(path, { as, width = 1280, theme = 'light' } = {}) {
+        async open(path, { as, width = 1280, theme = 'light', leadsTo } = {}) {
           if (browser === undefined) throw new Error('the browser is there within tests and hooks only');
           const { origin } = new URL(planes.service.controlUrl);
           const context = await browser.newContext({
@@ -113,7 +115,11 @@ export async function describeDashboard(name: string, tests: (stage: Stage) => v
           context.setDefaultTimeout(20_000);
           if (as !== undefined) await signIn(context, as);
           const page = await context.newPage();
-          listen(page, [origin, new URL(planes.service.baseUrl).origin], complaints);
+          listen(
+            page,
+            [origin, new URL(planes.service.baseUrl).origin, ...(leadsTo === undefined ? [] : [leadsTo])],
+            complaints,
+          );
           await page.goto(path);
           return page;
         },

@@ -60,6 +60,18 @@ const routes = rootRoute.addChildren([
     }),
     createRoute({
       getParentRoute: () => sessionRoute,
+      path: '/apps',
+      validateSearch: (search): { view?: 'developer' } => (search.view === 'developer' ? { view: 'developer' } : {}),
+      component: lazyRouteComponent(() => import('./pages/apps/apps-page.tsx'), 'AppsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/connect/consent',
+      validateSearch: (search): { uid: string } => ({ uid: String(search.uid ?? '') }),
+      component: lazyRouteComponent(() => import('./pages/consent/consent-page.tsx'), 'ConsentPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
       path: '/workspaces',
       component: lazyRouteComponent(() => import('./pages/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
     }),

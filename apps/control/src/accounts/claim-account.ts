@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import { disableApps } from '../connect/apps/app-store.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { revokeWorkspaceKeys } from '../workspaces/revoke-keys.ts';
 
 /**
  * Gives an account to the owner of its address, after somebody else, who never verified that, may have used it: whoever
- * that was keeps no key, no place in its workspaces and no invitation to them. Money, usage and settings stay. Answers
- * the ids of the revoked keys, for the projector.
+ * that was keeps no key, no app, no place in its workspaces and no invitation to them. Money, usage and settings stay.
+ * Answers the ids of the revoked keys, for the projector.
  */
 export async function claimAccount(pool: pg.Pool, userId: string): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
@@ -34,6 +35,7 @@ export async function claimAccount(pool: pg.Pool, userId: string): Promise<reado
         accountId,
       ]);
     }
+    keyIds.push(...(await disableApps(client, userId)));
     return keyIds;
   });
 }

@@ -3,11 +3,12 @@ import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
+import { claimAccount } from '../accounts/claim-account.ts';
 import { createAccount } from '../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { inTransaction } from '../database/in-transaction.ts';
 import { removeMember } from '../workspaces/member-store.ts';
-import { changeApp, createApp, disableApp, type OfApp, rotateSecret } from './apps/app-store.ts';
+import { changeApp, createApp, disableApp, listApps, type OfApp, rotateSecret } from './apps/app-store.ts';
 import { createGrant, type MadeGrant, type NewGrant } from './grants/create-grant.ts';
 import { disconnect } from './grants/grant-store.ts';
 import { subjectOf } from './grants/people.ts';
@@ -148,6 +149,16 @@ describe('a grant that is made while', () => {
     expect(await isActive(result.grantId)).toBe(false);
     expect(await endOf(allow(grantFor(member.accountId, app, { workspaceId })))).toBe('not_found');
   });
+});
+
+it('whoever comes to an account as its owner finds no app that somebody else registered in it', async () => {
+  const [app, person] = [await newApp(), await newAccount()];
+  const { grantId } = await allow(grantFor(person.accountId, app));
+  const { rows } = await pool.query<{ user_id: string }>('select user_id from accounts where id = $1', [app.accountId]);
+  const keyIds = await claimAccount(pool, rows[0]?.user_id ?? '');
+  expect(keyIds).toHaveLength(1);
+  expect(await isActive(grantId)).toBe(false);
+  expect(await listApps(pool, app.accountId)).toEqual([]);
 });
 
 it('a grant that several end at once ends once', async () => {

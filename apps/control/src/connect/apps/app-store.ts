@@ -128,6 +128,18 @@ export async function disableApp(pool: pg.Pool, of: OfApp): Promise<readonly str
   });
 }
 
+/** Disables all apps of a user's account, within the caller's transaction. Answers the ids of their grants' keys. */
+export async function disableApps(client: pg.PoolClient, userId: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `update connect_apps set disabled_at = now() where disabled_at is null
+       and account_id in (select id from accounts where user_id = $1) returning id`,
+    [userId],
+  );
+  const keyIds: string[] = [];
+  for (const { id } of rows) keyIds.push(...(await endGrants(client, { appId: id })));
+  return keyIds;
+}
+
 /** Locks an enabled app of an account: no grant is made for it until this transaction ends. */
 async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Promise<Row> {
   const { rows } = await client.query<Row>(
