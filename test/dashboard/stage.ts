@@ -13,6 +13,9 @@ import { redisSkipReason, startTestRedis } from '../kit/redis.ts';
 import type { Service } from '../kit/service.ts';
 import { noteSkip } from '../kit/skips.ts';
 
+/** What somebody signs in with. */
+export type SignInAs = Pick<Person, 'email' | 'password'>;
+
 /** Somebody with an account and money, who is not signed in anywhere yet. */
 export interface Person {
   readonly email: string;
@@ -22,7 +25,7 @@ export interface Person {
 
 export interface OpenOptions {
   /** Signs them in first. */
-  readonly as?: Person;
+  readonly as?: SignInAs;
   /** CSS pixels; default 1280. */
   readonly width?: number;
   readonly theme?: 'light' | 'dark';
@@ -46,13 +49,11 @@ const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
 const height = 900;
 
 /**
- * Tests of the dashboard in a real browser, against the two processes on a real Redis (or one process without it).
- * A page that wrote an error to its console, broke its content security policy or asked another origin fails the test
- * that opened it. To be awaited at the top level of a test file.
+ * Tests of the dashboard in a real browser, against the two processes on a real Redis (or one process without it). To be
+ * awaited at the top level of a test file.
  */
 export async function describeDashboard(name: string, tests: (stage: Stage) => void): Promise<void> {
-  if (executablePath === undefined) {
-    noteSkip('the dashboard in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
+  if (!hasBrowser()) {
     describe.skip(name, () => tests(undefined as never));
     return;
   }
@@ -76,17 +77,10 @@ export async function describeDashboard(name: string, tests: (stage: Stage) => v
       return { registry, catalog, environment, enclaves: 'assumed', stop: async () => world?.stop() };
     },
     (planes) => {
-      let browser: Browser | undefined;
-      const contexts: BrowserContext[] = [];
-      const complaints: string[] = [];
-      beforeAll(async () => {
-        browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-      });
-      afterEach(async () => {
-        for (const context of contexts.splice(0)) await context.close();
-        expect(complaints.splice(0)).toEqual([]);
-      });
-      afterAll(() => browser?.close());
+      const browser = useBrowser(() => ({
+        control: new URL(planes.service.controlUrl).origin,
+        broker: new URL(planes.service.baseUrl).origin,
+      }));
       tests({
         get service() {
           return planes.service;
@@ -99,34 +93,60 @@ export async function describeDashboard(name: string, tests: (stage: Stage) => v
           return new URL(planes.service.controlUrl).origin;
         },
         person: (usd = 10) => signUp(planes.service, usd),
-        async open(path, { as, width = 1280, theme = 'light', leadsTo } = {}) {
-          if (browser === undefined) throw new Error('the browser is there within tests and hooks only');
-          const { origin } = new URL(planes.service.controlUrl);
-          const context = await browser.newContext({
-            baseURL: origin,
-            viewport: { width, height },
-            colorScheme: theme,
-            locale: 'en-US',
-            timezoneId: 'UTC',
-            reducedMotion: 'reduce',
-            permissions: ['clipboard-read', 'clipboard-write'],
-          });
-          contexts.push(context);
-          context.setDefaultTimeout(20_000);
-          if (as !== undefined) await signIn(context, as);
-          const page = await context.newPage();
-          listen(
-            page,
-            [origin, new URL(planes.service.baseUrl).origin, ...(leadsTo === undefined ? [] : [leadsTo])],
-            complaints,
-          );
-          await page.goto(path);
-          return page;
-        },
+        open: browser.open,
       });
     },
     { planes: [redis === undefined ? 'one' : 'two'] },
   );
+}
+
+/**
+ * A browser for the tests of the present suite, and what it holds them to: a page that wrote an error to its console, broke
+ * its content security policy or asked another origin fails the test that opened it.
+ */
+export function useBrowser(origins: () => { readonly control: string; readonly broker: string }): Pick<Stage, 'open'> {
+  let browser: Browser | undefined;
+  const contexts: BrowserContext[] = [];
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    if (executablePath === undefined) throw new Error('no browser');
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  });
+  afterEach(async () => {
+    for (const context of contexts.splice(0)) await context.close();
+    expect(complaints.splice(0)).toEqual([]);
+  });
+  afterAll(() => browser?.close());
+  return {
+    async open(path, { as, width = 1280, theme = 'light', leadsTo } = {}) {
+      if (browser === undefined) throw new Error('the browser is there within tests and hooks only');
+      const { control, broker } = origins();
+      const context = await browser.newContext({
+        baseURL: control,
+        viewport: { width, height },
+        colorScheme: theme,
+        locale: 'en-US',
+        timezoneId: 'UTC',
+        reducedMotion: 'reduce',
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
+      contexts.push(context);
+      context.setDefaultTimeout(20_000);
+      if (as !== undefined) await signIn(context, as);
+      const page = await context.newPage();
+      listen(page, [control, broker, ...(leadsTo === undefined ? [] : [leadsTo])], complaints);
+      await page.goto(path);
+      return page;
+    },
+  };
+}
+
+/** Whether there is a browser; where there is none the run says so. */
+export function hasBrowser(): boolean {
+  if (executablePath === undefined) {
+    noteSkip('the dashboard in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
+  }
+  return executablePath !== undefined;
 }
 
 async function signUp({ controlUrl, pool }: Service, usd: number): Promise<Person> {
@@ -147,7 +167,7 @@ async function signUp({ controlUrl, pool }: Service, usd: number): Promise<Perso
   return { email, password, accountId };
 }
 
-async function signIn(context: BrowserContext, { email, password }: Person): Promise<void> {
+async function signIn(context: BrowserContext, { email, password }: SignInAs): Promise<void> {
   const answer = await context.request.post('/v1/auth/sign-in/email', { data: { email, password } });
   expect(answer.status(), await answer.text()).toBe(200);
 }
@@ -200,13 +220,13 @@ const looks = [
 export interface Look {
   readonly name: string;
   readonly path: string;
-  readonly as?: Person;
+  readonly as?: SignInAs;
   /** Waits until what matters is shown. */
   readonly shown: (page: Page) => Promise<unknown>;
 }
 
 /** Opens a page at two widths in both themes: axe finds nothing, nothing is wider than the screen; a picture of each. */
-export async function expectGoodLooks(stage: Stage, { name, path, as, shown }: Look): Promise<void> {
+export async function expectGoodLooks(stage: Pick<Stage, 'open'>, { name, path, as, shown }: Look): Promise<void> {
   for (const { width, theme } of looks) {
     const page = await stage.open(path, { width, theme, ...(as === undefined ? {} : { as }) });
     await shown(page);

@@ -17,6 +17,7 @@ export type { SettlementLedger } from './ledger/settlement-ledger.ts';
 export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
 export { Projector } from './projection/projector.ts';
+export { purgeExpired } from './sessions/purge.ts';
 export { readSignInSettings, type SignInSettings, signInVariables } from './sessions/sign-in-settings.ts';
 export { Settler } from './settler/settler.ts';
 export { buildControl, type Control, type ControlOptions } from './wiring.ts';

@@ -5,6 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { makeQueryClient } from './api/query-client.ts';
 import { makeRouter } from './router.tsx';
+import { takeLinkToken } from './session/link-token.ts';
 import { sessionQuery } from './session/session.ts';
 import { startTheme } from './shell/theme.ts';
 import { Toasts } from './ui/toasts.tsx';
@@ -18,6 +19,9 @@ const queryClient = makeQueryClient(() => {
   queryClient.setQueryData(sessionQuery.queryKey, null);
   void router.invalidate();
 });
+for (const page of ['verify-email', 'reset-password', 'invitations'] as const) {
+  if (window.location.pathname === `/${page}`) takeLinkToken(page);
+}
 const router = makeRouter(queryClient);
 
 const root = document.getElementById('root');

@@ -40,7 +40,10 @@ const routes = rootRoute.addChildren([
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/sign-in',
-    validateSearch: (search): { return_to?: string } => ({ return_to: safeReturnTo(search.return_to) }),
+    validateSearch: (search): { return_to?: string; error?: string } => ({
+      return_to: safeReturnTo(search.return_to),
+      ...(typeof search.error === 'string' ? { error: search.error } : {}),
+    }),
     component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
   }),
   createRoute({
@@ -48,7 +51,32 @@ const routes = rootRoute.addChildren([
     path: '/sign-up',
     component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
   }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/forgot-password',
+    component: lazyRouteComponent(() => import('./pages/sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/reset-password',
+    component: lazyRouteComponent(() => import('./pages/sign-in/reset-password-page.tsx'), 'ResetPasswordPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/verify-email',
+    component: lazyRouteComponent(() => import('./pages/sign-in/verify-email-page.tsx'), 'VerifyEmailPage'),
+  }),
   sessionRoute.addChildren([
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/account',
+      component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/invitations',
+      component: lazyRouteComponent(() => import('./pages/invitations/invitations-page.tsx'), 'InvitationsPage'),
+    }),
     createRoute({
       getParentRoute: () => sessionRoute,
       path: '/billing',

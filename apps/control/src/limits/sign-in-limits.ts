@@ -18,7 +18,7 @@ const passwords = /^\/(?:change-password|change-email|two-factor\/(?:enable|disa
 
 /**
  * The limits of signing in, beside the one of every route: by the caller's address, and by the account that is named,
- * whoever exists. Where control runs as several processes on one Redis, they count together.
+ * whether it exists or not: parts of RATE_LIMIT_CONTROL, so that the one setting says how narrow all of them are. Where control runs as several processes on one Redis, they count together.
  */
 export function signInLimits(app: FastifyInstance, control: number): SignInLimits {
   const limit = (prefix: string, max: number, timeWindow: number) => {
@@ -37,11 +37,11 @@ export function signInLimits(app: FastifyInstance, control: number): SignInLimit
   };
   const guessesByAddress = limit('guess', Math.ceil(control / 10), minuteMs);
   const mailsByAddress = limit('mail', Math.ceil(control / 20), minuteMs);
-  const passwordsBySession = limit('password', 10, minuteMs);
-  const signInsByBoth = limit('sign-in', 10, minuteMs);
+  const passwordsBySession = limit('password', Math.ceil(control / 60), minuteMs);
+  const signInsByBoth = limit('sign-in', Math.ceil(control / 60), minuteMs);
   // Wide enough that few can keep somebody out of their account, narrow enough that many cannot guess its password.
-  const signInsByAccount = limit('account', 100, 60 * minuteMs);
-  const mailsByAccount = limit('mail-to', 5, 15 * minuteMs);
+  const signInsByAccount = limit('account', Math.ceil(control / 6), 60 * minuteMs);
+  const mailsByAccount = limit('mail-to', Math.ceil(control / 120), 15 * minuteMs);
 
   return async (request, path, body) => {
     if (guesses.test(path)) await guessesByAddress(request, request.ip);

@@ -7,6 +7,8 @@ export interface SignedInUser {
   readonly email: string;
   readonly name: string;
   readonly emailVerified: boolean;
+  /** Whether a sign-in with the password asks for a code. */
+  readonly twoFactorEnabled: boolean;
 }
 
 /** Who is signed in, asked once and then kept; null: nobody. */

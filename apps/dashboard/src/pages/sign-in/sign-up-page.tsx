@@ -1,12 +1,15 @@
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
+import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Entry } from './entry.tsx';
+import { NewPasswordField } from './password-field.tsx';
 
 export function SignUpPage() {
+  const { data: methods } = useQuery(signInMethodsQuery);
   const signingUp = useMutation({
     mutationFn: (given: { name: string; email: string; password: string }) =>
       call('/auth/sign-up/email', { method: 'POST', body: given }),
@@ -14,33 +17,16 @@ export function SignUpPage() {
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const [name, email, password] = ['name', 'email', 'password'].map((field) => String(form.get(field)));
+    const [name, email, password] = ['name', 'email', 'newPassword'].map((field) => String(form.get(field)));
     signingUp.mutate({ name: name ?? '', email: email ?? '', password: password ?? '' });
   };
-  if (signingUp.isSuccess) {
-    return (
-      <Entry title="Almost there" lead="Your account is made.">
-        <Link to="/sign-in" className={buttonClass('primary')}>
-          Sign in
-        </Link>
-      </Entry>
-    );
-  }
+  if (signingUp.isSuccess) return <Made email={signingUp.variables.email} isMailed={methods?.mail === 'sent'} />;
   return (
     <Entry title="Create an account">
       <form onSubmit={submit} className="space-y-4">
         <TextField label="Name" name="name" autoComplete="name" required maxLength={100} />
         <TextField label="Email" name="email" type="email" autoComplete="email" required />
-        <TextField
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          minLength={8}
-          maxLength={128}
-          hint="At least 8 characters."
-          required
-        />
+        <NewPasswordField label="Password" />
         {signingUp.isError && (
           <p role="alert" className="text-danger">
             {sentenceOf(signingUp.error)}
@@ -56,6 +42,31 @@ export function SignUpPage() {
           Sign in
         </Link>
       </p>
+    </Entry>
+  );
+}
+
+/** The same for an address that has an account already: its owner is told by mail. */
+function Made({ email, isMailed }: { email: string; isMailed: boolean }) {
+  if (isMailed) {
+    return (
+      <Entry title="Look at your mail" lead="One step is left.">
+        <p>
+          A link was mailed to <strong className="break-all">{email}</strong>. It confirms the address, with the
+          password that you chose, within an hour.
+        </p>
+        <p className="mt-3 text-sm text-muted">Nothing came? Sign in, and another link is sent.</p>
+        <Link to="/sign-in" className={`${buttonClass()} mt-4`}>
+          Sign in
+        </Link>
+      </Entry>
+    );
+  }
+  return (
+    <Entry title="Almost there" lead="Your account is made.">
+      <Link to="/sign-in" className={buttonClass('primary')}>
+        Sign in
+      </Link>
     </Entry>
   );
 }

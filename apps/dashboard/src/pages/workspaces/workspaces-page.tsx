@@ -11,6 +11,7 @@ import { Card, ErrorState, Page } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { useWorkspace, workspacesQuery } from '../../workspaces/workspaces.ts';
 import { CreateWorkspaceDialog } from './create-workspace-dialog.tsx';
+import { InvitedNotice } from './invited-notice.tsx';
 import { roleWords } from './role-words.ts';
 
 /** `/workspaces`: the account's own, and those it was invited to. */
@@ -27,6 +28,7 @@ export function WorkspacesPage() {
         </Button>
       }
     >
+      <InvitedNotice />
       {workspaces === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {workspaces === undefined && error === null && <Loading label="Workspaces are loading" />}
       {workspaces !== undefined && <WorkspaceTable workspaces={workspaces} />}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import { noteSkip } from '../kit/skips.ts';
+import { type AccountsWorld, type Answer, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+
+const redis: TestRedis | undefined = await startTestRedis();
+if (redis === undefined) noteSkip('limits of several controls together', redisSkipReason);
+
+const fresh = () => `${randomUUID()}@people.example`;
+/** As a proxy would say it, whom this control believes. */
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const wrong = (email: string) => ({ email, password: 'not it at all' });
+
+function expectLimited({ status, headers, json }: Answer): void {
+  expect([status, json.error.type]).toEqual([429, 'rate_limited']);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+}
+
+describe('the limits of signing in', () => {
+  let world: AccountsWorld;
+  beforeAll(async () => {
+    world = await openWorld({ limit: 600 });
+  });
+  afterAll(async () => {
+    await world?.stop();
+  });
+
+  const tries = async (
+    visitor: Visitor,
+    path: string,
+    body: (index: number) => object,
+    headers: (index: number) => Record<string, string>,
+    most = 150,
+  ): Promise<number> => {
+    for (let index = 0; index < most; index += 1) {
+      const answer = await visitor.post(path, body(index), headers(index));
+      if (answer.status !== 429) continue;
+      expectLimited(answer);
+      return index;
+    }
+    return most;
+  };
+
+  it('stop guesses at one account from one address after ten a minute, and leave its owner elsewhere alone', async () => {
+    const person = await world.signUp();
+    const guess = await tries(
+      world.visitor(),
+      '/auth/sign-in/email',
+      () => wrong(person.email),
+      () => from('10.0.0.1'),
+    );
+    expect(guess).toBe(10);
+    expectLimited(await world.visitor().post('/auth/sign-in/email', person, from('10.0.0.1')));
+    const owner = world.visitor();
+    expect((await owner.post('/auth/sign-in/email', person, from('10.0.0.2'))).status).toBe(200);
+    expect(await sessionStatus(owner)).toBe(200);
+  });
+
+  it('stop guesses at one account from everywhere, and are the same for an account that is not there', async () => {
+    for (const email of [(await world.signUp()).email, fresh()]) {
+      const spread = (index: number) => from(`10.1.${Math.floor(index / 5)}.1`);
+      // Half of them by a form, which better-auth takes as well.
+      expect(await tries(world.visitor(), '/auth/sign-in/email', () => wrong(email), spread)).toBe(100);
+      const form = new URLSearchParams(wrong(email)).toString();
+      const headers = {
+        ...from('10.2.0.1'),
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: world.origin,
+      };
+      expectLimited(await world.visitor().post('/auth/sign-in/email', form, headers));
+    }
+  });
+
+  it('count one address over all accounts, and give no fresh count for a made-up cookie or key', async () => {
+    const visitor = world.visitor();
+    const guesses = await tries(
+      visitor,
+      '/auth/sign-in/email',
+      () => wrong(fresh()),
+      (index) => ({
+        ...from('10.3.0.1'),
+        cookie: `sotto.session_token=made-up-${index}`,
+        origin: world.origin,
+        authorization: `Bearer made-up-${index}`,
+      }),
+    );
+    expect(guesses).toBe(60);
+    const codes = await tries(
+      visitor,
+      '/auth/two-factor/verify-totp',
+      () => ({ code: '1' }),
+      () => from('10.3.0.2'),
+    );
+    const tokens = await tries(
+      visitor,
+      '/auth/reset-password',
+      () => ({ token: 'x', newPassword: password }),
+      () => from('10.3.0.3'),
+    );
+    const links = await tries(
+      visitor,
+      '/auth/verify-email',
+      () => ({ token: 'x', password }),
+      () => from('10.3.0.4'),
+    );
+    expect([codes, tokens, links]).toEqual([60, 60, 60]);
+  });
+
+  it('send few mails to an address, and few at the wish of an address', async () => {
+    const email = fresh();
+    const toOne = await tries(
+      world.visitor(),
+      '/auth/request-password-reset',
+      () => ({ email }),
+      (index) => from(`10.4.0.${index}`),
+    );
+    // Without mail it is refused, and counts all the same.
+    expect(toOne).toBe(5);
+    const toMany = await tries(
+      world.visitor(),
+      '/auth/send-verification-email',
+      () => ({ email: fresh() }),
+      () => from('10.4.1.1'),
+    );
+    expect(toMany).toBe(30);
+    const signUps = await tries(
+      world.visitor(),
+      '/auth/sign-up/email',
+      () => ({ name: 'x', email, password }),
+      () => from('10.4.2.1'),
+    );
+    expect(signUps).toBe(0);
+  });
+
+  it('stop whoever stole a cookie from guessing the password beside it, also with other cookies about', async () => {
+    const person = await world.signUp();
+    const visitor = await signIn(world.visitor(), person);
+    const guesses = await tries(
+      visitor,
+      '/auth/change-password',
+      () => ({ currentPassword: 'not it', newPassword: password }),
+      (index) => {
+        const [[name, value] = []] = visitor.cookies;
+        return { ...from(`10.5.${index}.1`), cookie: `a=${index}; ${name}=${value}`, origin: world.origin };
+      },
+    );
+    expect(guesses).toBe(10);
+  });
+
+  it('go by one spelling of a path, and no other is answered', async () => {
+    for (const path of [
+      '/auth/sign%2Din/email',
+      '/auth//sign-in/email',
+      '/auth/sign-in/email/',
+      '/auth/x/../sign-in/email%2f',
+    ]) {
+      const answer = await world.visitor().post(path, wrong(fresh()), from('10.6.0.1'));
+      expect([path, answer.status]).toEqual([path, 404]);
+    }
+  });
+});
+
+describe.skipIf(redis === undefined)('several controls on one Redis', () => {
+  it('count together', async () => {
+    const limitsRedis = new Redis(redis?.url ?? '');
+    const world = await openWorld({ limitsRedis, limit: 600 });
+    try {
+      const person = await world.signUp();
+      const doors = [world, await world.another()];
+      let answered = 0;
+      for (; answered < 30; answered += 1) {
+        const visitor = doors[answered % 2]?.visitor();
+        if ((await visitor?.post('/auth/sign-in/email', wrong(person.email), from('10.7.0.1')))?.status === 429) break;
+      }
+      expect(answered).toBe(10);
+      const keys = (await limitsRedis.keys('sotto:limits:*')).join();
+      expect(keys).not.toContain(person.email);
+      expect(keys).toContain('sign-in:10.7.0.1');
+    } finally {
+      await world.stop();
+      limitsRedis.disconnect();
+      await redis?.stop();
+    }
+  });
+});
