@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { HomePage } from './pages/home/home-page.tsx';
+import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
@@ -35,6 +36,9 @@ const sessionRoute = createRoute({
   },
 });
 
+/** A model's id is a path of its own: `/models/acme/small`. */
+const modelsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/models' });
+
 const routes = rootRoute.addChildren([
   createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage }),
   createRoute({
@@ -48,6 +52,19 @@ const routes = rootRoute.addChildren([
     path: '/sign-up',
     component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
   }),
+  modelsRoute.addChildren([
+    createRoute({
+      getParentRoute: () => modelsRoute,
+      path: '/',
+      validateSearch: readModelSearch,
+      component: lazyRouteComponent(() => import('./pages/models/models-page.tsx'), 'ModelsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => modelsRoute,
+      path: '$',
+      component: lazyRouteComponent(() => import('./pages/models/model-page.tsx'), 'ModelPage'),
+    }),
+  ]),
   sessionRoute.addChildren([
     createRoute({
       getParentRoute: () => sessionRoute,
