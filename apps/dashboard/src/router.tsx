@@ -8,8 +8,10 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { HomePage } from './pages/home/home-page.tsx';
+import { readKeySearch } from './pages/keys/key-search.ts';
 import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { readUsageSearch } from './pages/usage/usage-search.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
 import { Shell } from './shell/shell.tsx';
@@ -66,6 +68,18 @@ const routes = rootRoute.addChildren([
     }),
   ]),
   sessionRoute.addChildren([
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/keys',
+      validateSearch: readKeySearch,
+      component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/usage',
+      validateSearch: readUsageSearch,
+      component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
+    }),
     createRoute({
       getParentRoute: () => sessionRoute,
       path: '/billing',

@@ -9,6 +9,7 @@ interface Row {
 /** The drawing alone; `plot.tsx` loads it when it is needed. */
 export function PlotDrawing(props: PlotProps) {
   const { kind, title, unit, series, points, formatX, formatTick, formatValue, domain, isCount = false } = props;
+  const { formatAxis = formatValue } = props;
   const rows: Row[] = points.map(({ x, values }) => ({ x, values }));
   const common = {
     data: rows,
@@ -31,7 +32,7 @@ export function PlotDrawing(props: PlotProps) {
         interval="preserveStartEnd"
       />
       <YAxis
-        tickFormatter={formatValue}
+        tickFormatter={formatAxis}
         tickLine={false}
         axisLine={false}
         tick={tick}

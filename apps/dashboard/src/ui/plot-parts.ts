@@ -1,3 +1,5 @@
+import type { ReactNode } from 'react';
+
 export interface PlotSeries {
   readonly id: string;
   readonly name: string;
@@ -26,10 +28,14 @@ export interface PlotProps {
   /** Shorter, for the axis. */
   readonly formatTick: (x: string) => string;
   readonly formatValue: (value: number) => string;
+  /** Shorter, for the axis of values; default: `formatValue`. */
+  readonly formatAxis?: (value: number) => string;
   /** Of the axis of values; default: from zero to the highest. */
   readonly domain?: readonly [number, number];
   /** Only what can be counted is marked on the axis of values. */
   readonly isCount?: boolean;
+  /** What can be done with these figures, beside showing them as a table. */
+  readonly footer?: ReactNode;
 }
 
 export const plotHeight = 'h-64 w-full';

@@ -4,21 +4,17 @@ import type { PlotProps } from './plot-parts.ts';
 import { ScrollArea } from './scroll-area.tsx';
 
 /** The figures of a plot in rows, for whoever would rather read them. */
-export function PlotTable({ title, unit, series, points, formatX, formatValue }: PlotProps) {
+export function PlotTable({ title, unit, series, points, formatX, formatValue, footer }: PlotProps) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   return (
     <div className="mt-3">
-      <Button
-        small
-        look="quiet"
-        className="-ml-2.5"
-        aria-expanded={isOpen}
-        aria-controls={id}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {isOpen ? 'Hide the table' : 'Show as a table'}
-      </Button>
+      <div className="-ml-2.5 flex flex-wrap">
+        <Button small look="quiet" aria-expanded={isOpen} aria-controls={id} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Hide the table' : 'Show as a table'}
+        </Button>
+        {footer}
+      </div>
       <div id={id} hidden={!isOpen}>
         {isOpen && (
           <ScrollArea label={`${title}, as a table`}>
