@@ -7,5 +7,10 @@ export const membersQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['workspaces', workspaceId, 'members'],
     queryFn: async ({ signal }) =>
-      (await call<{ data: readonly WorkspaceMemberAnswer[] }>(`/workspaces/${encodeURIComponent(workspaceId)}/members`, { signal })).data,
+      (
+        await call<{ data: readonly WorkspaceMemberAnswer[] }>(
+          `/workspaces/${encodeURIComponent(workspaceId)}/members`,
+          { signal },
+        )
+      ).data,
   });
