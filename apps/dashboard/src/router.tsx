@@ -8,7 +8,10 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { HomePage } from './pages/home/home-page.tsx';
+import { readKeySearch } from './pages/keys/key-search.ts';
+import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { readUsageSearch } from './pages/usage/usage-search.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
 import { Shell } from './shell/shell.tsx';
@@ -34,6 +37,9 @@ const sessionRoute = createRoute({
     if (user === null) throw redirect({ to: '/sign-in', search: { return_to: location.href } });
   },
 });
+
+/** A model's id is a path of its own: `/models/acme/small`. */
+const modelsRoute = createRoute({ getParentRoute: () => rootRoute, path: '/models' });
 
 const routes = rootRoute.addChildren([
   createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage }),
@@ -66,6 +72,19 @@ const routes = rootRoute.addChildren([
     path: '/verify-email',
     component: lazyRouteComponent(() => import('./pages/sign-in/verify-email-page.tsx'), 'VerifyEmailPage'),
   }),
+  modelsRoute.addChildren([
+    createRoute({
+      getParentRoute: () => modelsRoute,
+      path: '/',
+      validateSearch: readModelSearch,
+      component: lazyRouteComponent(() => import('./pages/models/models-page.tsx'), 'ModelsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => modelsRoute,
+      path: '$',
+      component: lazyRouteComponent(() => import('./pages/models/model-page.tsx'), 'ModelPage'),
+    }),
+  ]),
   sessionRoute.addChildren([
     createRoute({
       getParentRoute: () => sessionRoute,
@@ -76,6 +95,18 @@ const routes = rootRoute.addChildren([
       getParentRoute: () => sessionRoute,
       path: '/invitations',
       component: lazyRouteComponent(() => import('./pages/invitations/invitations-page.tsx'), 'InvitationsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/keys',
+      validateSearch: readKeySearch,
+      component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/usage',
+      validateSearch: readUsageSearch,
+      component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
     }),
     createRoute({
       getParentRoute: () => sessionRoute,

@@ -6,8 +6,15 @@ import { useAnnounce } from './toasts.tsx';
 
 const shownMs = 2_000;
 
+export interface CopyButtonProps {
+  readonly text: string;
+  readonly label?: string;
+  readonly className?: string;
+  readonly onCopied?: () => void;
+}
+
 /** Puts a text on the clipboard, and shows that it did; says so where the browser refuses. */
-export function CopyButton({ text, label = 'Copy', className }: { text: string; label?: string; className?: string }) {
+export function CopyButton({ text, label = 'Copy', className, onCopied }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   const announce = useAnnounce();
   useEffect(() => {
@@ -20,7 +27,10 @@ export function CopyButton({ text, label = 'Copy', className }: { text: string; 
       type="button"
       onClick={() => {
         navigator.clipboard.writeText(text).then(
-          () => setCopied(true),
+          () => {
+            setCopied(true);
+            onCopied?.();
+          },
           () => announce({ tone: 'danger', text: 'The browser did not allow copying. Select the text instead.' }),
         );
       }}

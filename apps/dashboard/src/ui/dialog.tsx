@@ -1,12 +1,30 @@
 import clsx from 'clsx';
 import { X } from 'lucide-react';
 import { AlertDialog, Dialog as RadixDialog } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { Button, IconButton } from './button.tsx';
 
 const overlay = 'fixed inset-0 z-40 bg-black/45 backdrop-blur-[1px]';
 const panel =
   'fixed z-50 inset-x-0 bottom-0 max-h-[92dvh] overflow-y-auto rounded-t-2xl border border-line bg-surface p-5 shadow-xl sm:inset-auto sm:left-1/2 sm:top-1/2 sm:w-full sm:-translate-x-1/2 sm:-translate-y-1/2 sm:rounded-2xl sm:p-6';
+
+/**
+ * Gives the focus back to whatever had it when a dialog opened; where that is gone, to the page's content. Radix does so
+ * for dialogs with a button of their own only.
+ */
+function useFocusReturn() {
+  const opener = useRef<Element>(null);
+  return {
+    onOpenAutoFocus: () => {
+      opener.current = document.activeElement;
+    },
+    onCloseAutoFocus: (event: Event) => {
+      event.preventDefault();
+      const target = opener.current?.isConnected === true ? opener.current : document.getElementById('content');
+      if (target instanceof HTMLElement) target.focus({ preventScroll: true });
+    },
+  };
+}
 
 export interface DialogProps {
   readonly open: boolean;
@@ -19,11 +37,13 @@ export interface DialogProps {
 
 /** Something that needs attention before the page goes on. Escape and a press outside close it. */
 export function Dialog({ open, onOpenChange, title, description, wide = false, children }: DialogProps) {
+  const focusReturn = useFocusReturn();
   return (
     <RadixDialog.Root open={open} onOpenChange={onOpenChange}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={overlay} />
         <RadixDialog.Content
+          {...focusReturn}
           className={clsx(panel, wide ? 'sm:max-w-3xl' : 'sm:max-w-lg')}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
         >
@@ -62,11 +82,12 @@ export interface ConfirmDialogProps {
 /** Asks before what cannot be undone. The safe answer has the focus. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { open, onOpenChange, title, consequence, action, busy = false, onConfirm, error } = props;
+  const focusReturn = useFocusReturn();
   return (
     <AlertDialog.Root open={open} onOpenChange={onOpenChange}>
       <AlertDialog.Portal>
         <AlertDialog.Overlay className={overlay} />
-        <AlertDialog.Content className={clsx(panel, 'sm:max-w-md')}>
+        <AlertDialog.Content {...focusReturn} className={clsx(panel, 'sm:max-w-md')}>
           <AlertDialog.Title className="text-lg font-semibold">{title}</AlertDialog.Title>
           <AlertDialog.Description asChild>
             <div className="mt-2 text-muted">{consequence}</div>

@@ -1,7 +1,7 @@
 import clsx from 'clsx';
 import { Check } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 
 export interface MenuItem {
   readonly label: string;
@@ -23,8 +23,12 @@ export interface MenuProps {
   readonly align?: 'start' | 'end';
 }
 
-/** A few deeds behind one button. */
+/**
+ * A few deeds behind one button. A deed is done once the focus is back on the button: a dialog that it opens returns the
+ * focus there when it closes.
+ */
 export function Menu({ trigger, heading, groups, align = 'end' }: MenuProps) {
+  const chosen = useRef<() => void>(undefined);
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
@@ -33,6 +37,12 @@ export function Menu({ trigger, heading, groups, align = 'end' }: MenuProps) {
           align={align}
           sideOffset={6}
           collisionPadding={8}
+          onCloseAutoFocus={() => {
+            const deed = chosen.current;
+            chosen.current = undefined;
+            // The focus moves when this handler has returned.
+            if (deed !== undefined) queueMicrotask(deed);
+          }}
           className="z-50 max-h-(--radix-dropdown-menu-content-available-height) min-w-48 max-w-[calc(100vw-1rem)] overflow-y-auto rounded-xl border border-line bg-surface p-1 shadow-lg"
         >
           {heading !== undefined && <div className="px-3 py-2 text-sm text-muted">{heading}</div>}
@@ -45,7 +55,9 @@ export function Menu({ trigger, heading, groups, align = 'end' }: MenuProps) {
                 <DropdownMenu.Item
                   key={item.label}
                   disabled={item.disabled === true}
-                  onSelect={item.onSelect}
+                  onSelect={() => {
+                    chosen.current = item.onSelect;
+                  }}
                   className={clsx(
                     'flex min-h-9 items-center gap-2 rounded-lg px-3 outline-none data-highlighted:bg-raised data-disabled:opacity-55',
                     item.danger === true && 'text-danger',

@@ -53,6 +53,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) 
                 className={clsx(
                   'flex items-baseline justify-between gap-4 py-1 md:table-cell md:px-3 md:py-2.5 md:align-middle md:first:pl-0 md:last:pr-0',
                   column.numeric === true && 'tabular-nums md:text-right',
+                  column.hiddenTitle === true && 'max-md:justify-end',
                   column.heading === true && 'font-medium max-md:mb-1 max-md:border-b max-md:border-line max-md:pb-2',
                 )}
               >

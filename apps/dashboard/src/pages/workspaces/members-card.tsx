@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserMinus } from 'lucide-react';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { membersQuery } from '../../api/members.ts';
 import { formatInstant } from '../../format/time.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,7 +14,7 @@ import { Card, ErrorState } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 import { givenRoles, roleWords } from './role-words.ts';
-import { changeMemberRole, membersQuery, removeMember } from './workspace-queries.ts';
+import { changeMemberRole, removeMember } from './workspace-queries.ts';
 
 /** Who is in it; admins change roles and remove. */
 export function MembersCard({ workspace }: { workspace: WorkspaceAnswer }) {

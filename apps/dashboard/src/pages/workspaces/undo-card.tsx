@@ -3,13 +3,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { membersQuery } from '../../api/members.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 import { workspacesQuery } from '../../workspaces/workspaces.ts';
-import { deleteWorkspace, membersQuery, removeMember } from './workspace-queries.ts';
+import { deleteWorkspace, removeMember } from './workspace-queries.ts';
 
 /** The way out: an owner deletes, everybody else leaves. */
 export function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {

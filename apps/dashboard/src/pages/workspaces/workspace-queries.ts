@@ -10,13 +10,6 @@ import { call } from '../../api/call.ts';
 
 const pathOf = (id: string, rest = ''): string => `/workspaces/${encodeURIComponent(id)}${rest}`;
 
-export const membersQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['workspaces', id, 'members'],
-    queryFn: async ({ signal }) =>
-      (await call<{ data: readonly WorkspaceMemberAnswer[] }>(pathOf(id, '/members'), { signal })).data,
-  });
-
 export const invitationsQuery = (id: string) =>
   queryOptions({
     queryKey: ['workspaces', id, 'invitations'],

@@ -1,0 +1,16 @@
+import type { WorkspaceMemberAnswer } from '@sotto/wire';
+import { queryOptions } from '@tanstack/react-query';
+import { call } from './call.ts';
+
+/** Who is in a workspace, the owner first. */
+export const membersQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['workspaces', workspaceId, 'members'],
+    queryFn: async ({ signal }) =>
+      (
+        await call<{ data: readonly WorkspaceMemberAnswer[] }>(
+          `/workspaces/${encodeURIComponent(workspaceId)}/members`,
+          { signal },
+        )
+      ).data,
+  });

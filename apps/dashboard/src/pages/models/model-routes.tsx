@@ -1,0 +1,109 @@
+import type { ModelAnswer, PricingAnswer, RouteAnswer } from '@sotto/wire';
+import { formatPrice } from '../../format/money.ts';
+import { formatCompact } from '../../format/numbers.ts';
+import { Badge, TierBadge, tiers } from '../../ui/badge.tsx';
+import { Card } from '../../ui/surface.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { abilitiesIn, abilityNames, contextOf, outputLimitOf, pricesIn, tiersOf } from './figures.ts';
+
+/** Every route of a model: who serves it, what the tier promises, what it costs. */
+export function ModelRoutes({ model }: { model: ModelAnswer }) {
+  const routes = model.provider_routes.map((route, place) => ({ ...route, place }));
+  const isText = model.model_type === 'text';
+  return (
+    <Card
+      title="Routes"
+      lead="A request is planned over these, by tier, price and speed. A failed attempt costs nothing."
+    >
+      <Table caption={`Routes of ${model.name}`} columns={columnsFor(model)} rows={routes} rowKey={keyOf} />
+      <ul className="mt-4 space-y-1 text-sm text-muted">
+        {tiersOf(routes).map((tier) => (
+          <li key={tier}>
+            <span className="font-medium text-text">{tiers[tier].name}.</span> {tiers[tier].promise}
+          </li>
+        ))}
+        {isText && (
+          <li>Prices are in USD per million tokens. You pay the price of the route that answered, never more.</li>
+        )}
+      </ul>
+    </Card>
+  );
+}
+
+type PlacedRoute = RouteAnswer & { readonly place: number };
+
+/** Several unlisted providers are all called `other`. */
+const keyOf = ({ place, provider }: PlacedRoute): string => `${place} ${provider}`;
+
+function columnsFor(model: ModelAnswer): readonly Column<PlacedRoute>[] {
+  const routes = model.provider_routes;
+  const isText = model.model_type === 'text';
+  return [
+    {
+      title: 'Provider',
+      heading: true,
+      cell: ({ provider }) => (
+        <span className="inline-flex flex-wrap items-center gap-2">
+          <span className="break-all">{provider}</span>
+          {provider === model.auto_provider && provider !== 'other' && <Badge tone="good">Auto’s pick</Badge>}
+        </span>
+      ),
+    },
+    { title: 'Tier', cell: (route) => <TierBadge tier={route.privacy_class} /> },
+    ...pricesIn(routes).map(
+      ({ price, name, unit }): Column<PlacedRoute> => ({
+        title: isText || unit === 'per M tokens' ? name : `${name}, ${unit}`,
+        numeric: true,
+        cell: ({ pricing }) => <Price pricing={pricing} price={price} />,
+      }),
+    ),
+    ...(isText || model.model_type === 'embedding'
+      ? [
+          {
+            title: 'Context',
+            numeric: true,
+            cell: (route: PlacedRoute) => tokens(contextOf(model, route)),
+          },
+        ]
+      : []),
+    ...(isText
+      ? [
+          { title: 'Longest output', numeric: true, cell: (route: PlacedRoute) => tokens(outputLimitOf(model, route)) },
+          { title: 'Supports', cell: (route: PlacedRoute) => <Supports route={route} /> },
+        ]
+      : []),
+  ];
+}
+
+const tokens = (count: number | undefined): string => (count === undefined ? '–' : formatCompact(count));
+
+/** A price, and under it what longer prompts pay. */
+function Price({ pricing, price }: { pricing: PricingAnswer; price: ReturnType<typeof pricesIn>[number]['price'] }) {
+  const usd = pricing[price];
+  return (
+    <>
+      {usd === undefined ? '–' : formatPrice(usd)}
+      {pricing.tiers?.map((tier) => {
+        const tierUsd =
+          price === 'image' || price === 'input_characters' || price === 'reasoning' ? undefined : tier[price];
+        return tierUsd === undefined ? null : (
+          <span key={tier.above_prompt_tokens} className="block text-xs whitespace-nowrap text-muted">
+            {formatPrice(tierUsd)} above {formatCompact(tier.above_prompt_tokens)}
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
+function Supports({ route }: { route: RouteAnswer }) {
+  const offered = abilitiesIn([route]);
+  const efforts = route.capabilities.reasoning?.efforts ?? [];
+  if (offered.length === 0) return <span className="text-muted">Text only</span>;
+  return (
+    <span className="text-sm">
+      {offered.map((ability) => abilityNames[ability]).join(', ')}
+      {efforts.length > 0 && <span className="block text-xs text-muted">Efforts: {efforts.join(', ')}</span>}
+    </span>
+  );
+}

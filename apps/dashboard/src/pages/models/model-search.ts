@@ -1,0 +1,63 @@
+import { type ModelAnswer, type PrivacyClass, privacyClasses } from '@sotto/wire';
+
+export type ModelType = ModelAnswer['model_type'];
+export const modelTypes = ['text', 'embedding', 'image', 'tts'] as const satisfies readonly ModelType[];
+
+export const abilities = ['tools', 'vision', 'structured_output', 'reasoning'] as const;
+export type Ability = (typeof abilities)[number];
+
+export const modelSorts = ['name', 'input', 'output', 'context'] as const;
+export type ModelSort = (typeof modelSorts)[number];
+
+/** What is asked of the list of models, as its address says it. What is absent does not matter. */
+export interface ModelSearch {
+  /** Words that all occur in the id or the name. */
+  readonly q?: string | undefined;
+  readonly type?: ModelType | undefined;
+  /** The weakest tier that will do. */
+  readonly tier?: PrivacyClass | undefined;
+  readonly provider?: string | undefined;
+  /** The most that input may cost; USD per million tokens. */
+  readonly price?: number | undefined;
+  /** The fewest tokens of context. */
+  readonly context?: number | undefined;
+  /** A comma list of `abilities`. */
+  readonly can?: string | undefined;
+  /** Default: by name. */
+  readonly sort?: ModelSort | undefined;
+}
+
+/** Reads an address; what it says wrongly is as if it were not there. */
+export function readModelSearch(search: Readonly<Record<string, unknown>>): ModelSearch {
+  const can = abilitiesOf(typeof search.can === 'string' ? search.can : undefined);
+  return {
+    q: textOf(search.q),
+    type: oneOf(modelTypes, search.type),
+    tier: oneOf(privacyClasses, search.tier),
+    provider: textOf(search.provider),
+    price: amountOf(search.price),
+    context: amountOf(search.context),
+    can: can.length === 0 ? undefined : can.join(),
+    sort: oneOf(modelSorts, search.sort),
+  };
+}
+
+/** What a comma list names, in the order of `abilities`. */
+export function abilitiesOf(list: string | undefined): readonly Ability[] {
+  const named = list?.split(',') ?? [];
+  return abilities.filter((ability) => named.includes(ability));
+}
+
+/** How many filters are set, the text and the order aside. */
+export const filtersIn = ({ q, sort, can, ...filters }: ModelSearch): number =>
+  Object.values(filters).filter((value) => value !== undefined).length + abilitiesOf(can).length;
+
+const oneOf = <Value extends string>(values: readonly Value[], asked: unknown): Value | undefined =>
+  values.find((value) => value === asked);
+
+/** An address that reads like a number is parsed as one. */
+const textOf = (asked: unknown): string | undefined =>
+  (typeof asked === 'string' && asked !== '') || typeof asked === 'number' ? String(asked).slice(0, 200) : undefined;
+
+const amountOf = (asked: unknown): number | undefined =>
+  typeof asked === 'number' && Number.isFinite(asked) && asked >= 0 ? asked : undefined;

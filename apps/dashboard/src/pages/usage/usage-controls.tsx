@@ -1,0 +1,150 @@
+import type { KeyAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { errorAt } from '../../api/form-errors.ts';
+import { type UsageFilters, usageSumsQuery } from '../../api/usage.ts';
+import { Button } from '../../ui/button.tsx';
+import { DayField } from '../../ui/day-field.tsx';
+import { type Choice, SelectField } from '../../ui/field.tsx';
+import { useWorkspace } from '../../workspaces/workspaces.ts';
+import type { Days } from './days.ts';
+import type { UsageNames } from './names.ts';
+import { type UsageRange, type UsageSearch, usageRanges } from './usage-search.ts';
+
+export interface UsageControlsProps extends UsageNames {
+  readonly search: UsageSearch;
+  readonly days: Days;
+  readonly filters: UsageFilters;
+  /** An id, or `all`. */
+  readonly workspaceId: string;
+  readonly keys: readonly KeyAnswer[];
+  /** Of reading what is asked for here. */
+  readonly error: Error | null;
+  readonly onChange: (search: UsageSearch) => void;
+}
+
+const rangeNames: Readonly<Record<UsageRange, string>> = {
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
+  '90d': 'Last 90 days',
+  month: 'This month',
+  'last-month': 'Last month',
+  '12m': 'Last 12 months',
+};
+
+/** Which days, workspace, model and key. */
+export function UsageControls(props: UsageControlsProps) {
+  const { search, days, filters, workspaceId, keys, error, onChange, nameOf } = props;
+  const { workspaces } = useWorkspace();
+  const isCustom = search.from !== undefined;
+  const models = useModels(filters);
+  const range: UsageRange | 'custom' = isCustom ? 'custom' : (search.range ?? '30d');
+  const ranges: readonly Choice<UsageRange | 'custom'>[] = [
+    ...usageRanges.map((value) => ({ value, label: rangeNames[value] })),
+    { value: 'custom', label: 'From … to …' },
+  ];
+  const isNarrowed = search.model !== undefined || search.key !== undefined;
+  return (
+    <div className="grid grid-cols-2 items-start gap-3 md:flex md:flex-wrap">
+      <SelectField
+        className="md:w-44"
+        label="Days"
+        value={range}
+        choices={ranges}
+        onChange={(chosen) =>
+          onChange(
+            chosen === 'custom'
+              ? { ...search, range: undefined, ...days }
+              : { ...search, range: chosen, from: undefined, to: undefined },
+          )
+        }
+      />
+      {isCustom && (
+        <>
+          <DayField
+            className="md:w-40"
+            label="From"
+            value={days.from}
+            error={errorAt(error, 'from')}
+            onChange={(from) => onChange({ ...search, ...days, from })}
+          />
+          <DayField
+            className="md:w-40"
+            label="To, inclusive"
+            value={days.to}
+            error={errorAt(error, 'to')}
+            onChange={(to) => onChange({ ...search, ...days, to })}
+          />
+        </>
+      )}
+      <SelectField
+        className="md:w-52"
+        label="Workspace"
+        value={workspaceId}
+        choices={[
+          ...workspaces.map(({ id, name }) => ({ value: id, label: name })),
+          ...(workspaceId === 'all' || workspaces.some(({ id }) => id === workspaceId)
+            ? []
+            : [{ value: workspaceId, label: 'Another workspace' }]),
+          { value: 'all', label: 'All that you pay for' },
+        ]}
+        // A key is of one workspace.
+        onChange={(workspace) => onChange({ ...search, workspace, key: undefined })}
+      />
+      <SelectField
+        className="md:w-52"
+        label="Model"
+        value={search.model ?? ''}
+        choices={choicesWith(
+          'All models',
+          models.map((model) => ({ value: model, label: model })),
+          search.model,
+          (model) => model,
+        )}
+        onChange={(model) => onChange({ ...search, model: model === '' ? undefined : model })}
+      />
+      <SelectField
+        className="md:w-52"
+        label="Key"
+        value={search.key ?? ''}
+        choices={choicesWith(
+          'All keys',
+          keys
+            .filter(({ kind }) => kind === 'inference')
+            .map(({ id, name, revoked_at }) => ({
+              value: id,
+              label: revoked_at === null ? name : `${name} (revoked)`,
+            })),
+          search.key,
+          (key) => nameOf(key, 'key'),
+        )}
+        onChange={(key) => onChange({ ...search, key: key === '' ? undefined : key })}
+      />
+      {isNarrowed && (
+        <Button
+          look="quiet"
+          className="self-end"
+          onClick={() => onChange({ ...search, model: undefined, key: undefined })}
+        >
+          Clear filters
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** All there are, with the one in force even where it is none of them. */
+function choicesWith(
+  all: string,
+  choices: readonly Choice<string>[],
+  chosen: string | undefined,
+  nameOf: (value: string) => string,
+): readonly Choice<string>[] {
+  const isListed = chosen === undefined || choices.some(({ value }) => value === chosen);
+  return [{ value: '', label: all }, ...choices, ...(isListed ? [] : [{ value: chosen, label: nameOf(chosen) }])];
+}
+
+/** The models that were used in these days, whichever is chosen. */
+function useModels(filters: UsageFilters): readonly string[] {
+  const { data } = useQuery(usageSumsQuery({ ...filters, model: undefined }, ['model']));
+  return (data?.data ?? []).flatMap(({ model }) => model ?? []);
+}

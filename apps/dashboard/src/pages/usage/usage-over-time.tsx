@@ -1,0 +1,95 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { type UsageFilters, usageSumsCsv, usageSumsQuery } from '../../api/usage.ts';
+import { formatPrice, formatUsd } from '../../format/money.ts';
+import { formatCompact, formatCount } from '../../format/numbers.ts';
+import { formatDay, formatMonth, formatShortDay } from '../../format/time.ts';
+import { buttonClass } from '../../ui/button.tsx';
+import { Plot } from '../../ui/plot.tsx';
+import { Segments } from '../../ui/segments.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Card, ErrorState } from '../../ui/surface.tsx';
+import { type Days, stepOf, stepsOf } from './days.ts';
+import { kindNames, type UsageNames } from './names.ts';
+import { groupOf, usagePlot } from './usage-points.ts';
+import { type UsageMeasure, type UsageSearch, usageKinds, usageMeasures } from './usage-search.ts';
+
+export interface UsageOverTimeProps extends UsageNames {
+  readonly search: UsageSearch;
+  readonly days: Days;
+  readonly filters: UsageFilters;
+  readonly onChange: (search: UsageSearch) => void;
+}
+
+const measures: Readonly<
+  Record<UsageMeasure, { readonly name: string; readonly unit: string; readonly format: (value: number) => string }>
+> = {
+  cost: { name: 'Cost', unit: 'USD', format: formatUsd },
+  requests: { name: 'Requests', unit: 'requests', format: formatCount },
+  tokens: { name: 'Tokens', unit: 'tokens, in and out', format: formatCount },
+};
+
+/** Bars of a day or a month each, stacked by model, key or provider. */
+export function UsageOverTime({ search, days, filters, nameOf, onChange }: UsageOverTimeProps) {
+  const kind = search.by ?? 'model';
+  const measure = search.show ?? 'cost';
+  const step = stepOf(days);
+  const groups = [step, groupOf[kind]] as const;
+  const sums = useQuery({ ...usageSumsQuery(filters, groups), placeholderData: keepPreviousData });
+  const plot = usagePlot({
+    rows: sums.data?.data ?? [],
+    steps: stepsOf(days),
+    kind,
+    measure,
+    nameOf: (subject) => nameOf(subject, kind),
+  });
+  const { name, unit, format } = measures[measure];
+  return (
+    <Card
+      title="Over time"
+      actions={
+        <div className="flex flex-wrap gap-x-4 gap-y-2">
+          <Segments
+            legend="Show"
+            value={measure}
+            choices={usageMeasures.map((value) => ({ value, label: measures[value].name }))}
+            onChange={(show) => onChange({ ...search, show })}
+          />
+          <Segments
+            legend="By"
+            value={kind}
+            choices={usageKinds.map((value) => ({ value, label: kindNames[value] }))}
+            onChange={(by) => onChange({ ...search, by })}
+          />
+        </div>
+      }
+    >
+      {sums.error !== null ? (
+        <ErrorState error={sums.error} onRetry={() => void sums.refetch()} />
+      ) : sums.data === undefined ? (
+        <div role="status" aria-label="The plot is loading">
+          <Skeleton className="h-64 w-full" />
+        </div>
+      ) : (
+        <Plot
+          title={`${name} by ${kindNames[kind].toLowerCase()}`}
+          hideTitle
+          unit={`${unit}, by ${step}`}
+          kind="stack"
+          {...plot}
+          formatX={step === 'day' ? formatDay : formatMonth}
+          formatTick={step === 'day' ? formatShortDay : formatMonth}
+          formatValue={format}
+          formatAxis={measure === 'cost' ? formatPrice : formatCompact}
+          isCount={measure !== 'cost'}
+          footer={
+            <a href={usageSumsCsv(filters, groups)} download className={buttonClass('quiet', true)}>
+              <Download aria-hidden className="size-4" />
+              These sums as CSV
+            </a>
+          }
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,64 @@
+import type { UsageDailyAnswer, UsageGroup, UsageSums } from '@sotto/wire';
+import type { PlotPoint, PlotSeries } from '../../ui/plot-parts.ts';
+import type { UsageKind, UsageMeasure } from './usage-search.ts';
+
+export type UsageSumsRow = UsageDailyAnswer['data'][number];
+
+/** The column that a kind is grouped by. */
+export const groupOf: Readonly<Record<UsageKind, UsageGroup & ('model' | 'key_id' | 'provider')>> = {
+  model: 'model',
+  key: 'key_id',
+  provider: 'provider',
+};
+
+/** What a row is of; null where no provider answered. */
+export const subjectOf = (row: UsageSumsRow, kind: UsageKind): string | null => row[groupOf[kind]] ?? null;
+
+export const measureOf = (sums: UsageSums, measure: UsageMeasure): number =>
+  measure === 'tokens' ? sums.prompt_tokens + sums.completion_tokens : sums[measure];
+
+const mostSeries = 5;
+const restId = 'rest';
+const idOf = (subject: string | null): string => (subject === null ? 'none' : `of ${subject}`);
+
+export interface UsagePlot {
+  readonly series: readonly PlotSeries[];
+  readonly points: readonly PlotPoint[];
+}
+
+/**
+ * Sums by time and subject as a stack: the five largest subjects, largest first, and the rest as one. Steps without
+ * usage are zero.
+ */
+export function usagePlot({
+  rows,
+  steps,
+  kind,
+  measure,
+  nameOf,
+}: {
+  readonly rows: readonly UsageSumsRow[];
+  readonly steps: readonly string[];
+  readonly kind: UsageKind;
+  readonly measure: UsageMeasure;
+  readonly nameOf: (subject: string | null) => string;
+}): UsagePlot {
+  const totals = new Map<string | null, number>();
+  for (const row of rows) {
+    const subject = subjectOf(row, kind);
+    totals.set(subject, (totals.get(subject) ?? 0) + measureOf(row, measure));
+  }
+  const ranked = [...totals].filter(([, total]) => total > 0).toSorted((left, right) => right[1] - left[1]);
+  const named = ranked.slice(0, ranked.length === mostSeries + 1 ? mostSeries + 1 : mostSeries);
+  const restCount = ranked.length - named.length;
+  const series: PlotSeries[] = named.map(([subject]) => ({ id: idOf(subject), name: nameOf(subject) }));
+  if (restCount > 0) series.push({ id: restId, name: `${restCount} others`, isRest: true });
+  const places = new Map(series.map(({ id }, place) => [id, place]));
+  const values = new Map(steps.map((step) => [step, series.map(() => 0)]));
+  for (const row of rows) {
+    const sums = values.get(row.day ?? row.month ?? '');
+    const place = places.get(idOf(subjectOf(row, kind))) ?? places.get(restId);
+    if (sums !== undefined && place !== undefined) sums[place] = (sums[place] ?? 0) + measureOf(row, measure);
+  }
+  return { series, points: [...values].map(([x, sums]) => ({ x, values: sums })) };
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { readUsageSearch } from './usage-search.ts';
+
+const said = (search: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(readUsageSearch(search)).filter(([, value]) => value !== undefined));
+const id = '0b5e2f9a-31b4-4b53-9b57-7b0cf0c3a001';
+
+describe('the address of usage', () => {
+  it('is read as it was written', () => {
+    const search = { range: '7d', by: 'key', show: 'tokens', model: 'acme/small', key: id, workspace: id };
+    expect(said(search)).toEqual(search);
+    expect(said({ workspace: 'all' })).toEqual({ workspace: 'all' });
+  });
+
+  it('means its two days where it has both, and no range beside them', () => {
+    const days = { from: '2026-11-01', to: '2026-11-21' };
+    expect(said({ ...days, range: '7d' })).toEqual(days);
+    expect(said({ from: '2026-11-01', range: '7d' })).toEqual({ range: '7d' });
+  });
+
+  it('says nothing where it says something wrong', () => {
+    const wrong = {
+      range: 'ever',
+      by: 'mood',
+      show: 3,
+      model: '',
+      key: 'x',
+      workspace: '*',
+      from: '2026-13-01',
+      to: 1,
+    };
+    expect(said(wrong)).toEqual({});
+  });
+});

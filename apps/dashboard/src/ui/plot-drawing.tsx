@@ -1,0 +1,122 @@
+import { Bar, BarChart, CartesianGrid, Line, LineChart, Tooltip, XAxis, YAxis } from 'recharts';
+import { colourOf, type PlotProps, plotHeight } from './plot-parts.ts';
+
+interface Row {
+  readonly x: string;
+  readonly values: readonly (number | null)[];
+}
+
+/** The drawing alone; `plot.tsx` loads it when it is needed. */
+export function PlotDrawing(props: PlotProps) {
+  const { kind, title, unit, series, points, formatX, formatTick, formatValue, domain, isCount = false } = props;
+  const { formatAxis = formatValue } = props;
+  const rows: Row[] = points.map(({ x, values }) => ({ x, values }));
+  const common = {
+    data: rows,
+    responsive: true,
+    className: plotHeight,
+    margin: { top: 8, right: 8, bottom: 0, left: 0 },
+    accessibilityLayer: true,
+    title: `${title}, ${unit}`,
+  };
+  const parts = (
+    <>
+      <CartesianGrid vertical={false} stroke="var(--line)" />
+      <XAxis
+        dataKey="x"
+        tickFormatter={formatTick}
+        tickLine={false}
+        axisLine={{ stroke: 'var(--line-strong)' }}
+        tick={tick}
+        minTickGap={28}
+        interval="preserveStartEnd"
+      />
+      <YAxis
+        tickFormatter={formatAxis}
+        tickLine={false}
+        axisLine={false}
+        tick={tick}
+        width="auto"
+        allowDecimals={!isCount}
+        {...(domain === undefined ? {} : { domain: [...domain] })}
+      />
+      <Tooltip
+        isAnimationActive={false}
+        cursor={kind === 'stack' ? { fill: 'var(--raised)' } : { stroke: 'var(--line-strong)' }}
+        content={({ active, payload }) => {
+          const row: Row | undefined = payload?.[0]?.payload;
+          if (active !== true || row === undefined) return null;
+          return <Reading row={row} series={series} kind={kind} formatX={formatX} formatValue={formatValue} />;
+        }}
+      />
+    </>
+  );
+  if (kind === 'stack') {
+    return (
+      <BarChart {...common} barCategoryGap="20%" maxBarSize={48}>
+        {parts}
+        {series.map((one, index) => (
+          <Bar
+            key={one.id}
+            name={one.name}
+            dataKey={(row: Row) => row.values[index]}
+            stackId="all"
+            fill={colourOf(index, one)}
+            stroke="var(--surface)"
+            strokeWidth={1}
+            isAnimationActive={false}
+          />
+        ))}
+      </BarChart>
+    );
+  }
+  return (
+    <LineChart {...common}>
+      {parts}
+      {series.map((one, index) => (
+        <Line
+          key={one.id}
+          name={one.name}
+          dataKey={(row: Row) => row.values[index]}
+          stroke={colourOf(index, one)}
+          strokeWidth={2}
+          strokeDasharray={dashes[index % dashes.length] ?? '0'}
+          dot={{ r: 2.5, strokeDasharray: '0', fill: colourOf(index, one) }}
+          isAnimationActive={false}
+        />
+      ))}
+    </LineChart>
+  );
+}
+
+const tick = { fill: 'var(--muted)', fontSize: 12 };
+/** Lines are told apart without colours, too. */
+const dashes = ['0', '6 3', '2 3', '8 3 2 3', '12 4'];
+
+type ReadingProps = Pick<PlotProps, 'series' | 'kind' | 'formatX' | 'formatValue'> & { readonly row: Row };
+
+/** What stands at one point. What is nothing there is left out of a stack. */
+function Reading({ row, series, kind, formatX, formatValue }: ReadingProps) {
+  const lines = series
+    .map((one, index) => ({ ...one, colour: colourOf(index, one), value: row.values[index] ?? null }))
+    .filter(({ value }) => kind === 'lines' || (value !== null && value !== 0));
+  const sum = lines.reduce((total, { value }) => total + (value ?? 0), 0);
+  return (
+    <div className="max-w-64 rounded-lg border border-line-strong bg-surface px-3 py-2 text-sm shadow-lg">
+      <p className="font-medium">{formatX(row.x)}</p>
+      {lines.length === 0 && <p className="text-muted">Nothing</p>}
+      {lines.map(({ id, name, colour, value }) => (
+        <p key={id} className="flex items-center gap-2">
+          <span aria-hidden className="size-2.5 shrink-0 rounded-sm" style={{ background: colour }} />
+          <span className="min-w-0 flex-1 truncate">{name}</span>
+          <span className="tabular-nums">{value === null ? '–' : formatValue(value)}</span>
+        </p>
+      ))}
+      {kind === 'stack' && lines.length > 1 && (
+        <p className="mt-1 flex justify-between gap-2 border-t border-line pt-1 font-medium">
+          All <span className="tabular-nums">{formatValue(sum)}</span>
+        </p>
+      )}
+    </div>
+  );
+}
