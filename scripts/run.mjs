@@ -31,7 +31,9 @@ const commands = {
     return superviseNode(context, [source, 'apps/control/src/main.ts', ...args]);
   },
   bench: (context, args) => {
-    const [file, rest] = ['usage', 'settler', 'measurements', 'planning', 'simulation', 'proxy'].includes(args[0])
+    const [file, rest] = ['usage', 'settler', 'measurements', 'planning', 'simulation', 'proxy', 'dashboard'].includes(
+      args[0],
+    )
       ? [args[0], args.slice(1)]
       : ['main', args];
     return superviseNode(context, [source, `test/bench/${file}.ts`, ...rest]);

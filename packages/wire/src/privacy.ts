@@ -2,7 +2,8 @@ import * as z from 'zod';
 
 /** Privacy classes, weakest to strongest (interface 1). */
 export const privacyClasses = ['anonymous', 'private', 'tee', 'e2ee'] as const;
-export const privacyClassSchema = z.enum(privacyClasses);
+// Marked so that pages which want the list alone do without the library.
+export const privacyClassSchema = /* @__PURE__ */ z.enum(privacyClasses);
 export type PrivacyClass = z.infer<typeof privacyClassSchema>;
 
 const rank: Record<PrivacyClass, number> = { anonymous: 0, private: 1, tee: 2, e2ee: 3 };
