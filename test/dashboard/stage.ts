@@ -45,6 +45,13 @@ export interface Stage {
   open(path: string, options?: OpenOptions): Promise<Page>;
 }
 
+export interface DashboardOptions {
+  /** How control is called; default 127.0.0.1. Passkeys need a name. */
+  readonly controlHost?: 'localhost';
+  /** Runs before the service and answers more of its environment. */
+  readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
+}
+
 const executablePath = onPath('chromium', 'chromium-browser', 'google-chrome');
 const height = 900;
 
@@ -52,7 +59,11 @@ const height = 900;
  * Tests of the dashboard in a real browser, against the two processes on a real Redis (or one process without it). To be
  * awaited at the top level of a test file.
  */
-export async function describeDashboard(name: string, tests: (stage: Stage) => void): Promise<void> {
+export async function describeDashboard(
+  name: string,
+  tests: (stage: Stage) => void,
+  { controlHost, prepare }: DashboardOptions = {},
+): Promise<void> {
   if (!hasBrowser()) {
     describe.skip(name, () => tests(undefined as never));
     return;
@@ -73,8 +84,9 @@ export async function describeDashboard(name: string, tests: (stage: Stage) => v
         BILLING_TEST_RAIL: 'on',
         CONNECTED_APPS: 'on',
         ATTESTATION: 'simulated',
+        ...(await prepare?.()),
       };
-      return { registry, catalog, environment, enclaves: 'assumed', stop: async () => world?.stop() };
+      return { registry, catalog, environment, controlHost, enclaves: 'assumed', stop: async () => world?.stop() };
     },
     (planes) => {
       const browser = useBrowser(() => ({

@@ -10,7 +10,8 @@ export interface Planes {
 }
 
 /** What a suite runs against, made anew for each way the planes run. */
-export interface PlanesSetup extends Pick<ServiceOptions, 'registry' | 'catalog' | 'environment' | 'enclaves'> {
+export interface PlanesSetup
+  extends Pick<ServiceOptions, 'registry' | 'catalog' | 'environment' | 'enclaves' | 'controlHost'> {
   stop?(): Promise<void>;
 }
 
@@ -59,6 +60,7 @@ export async function describeInBothPlanes(
           catalog: made.catalog,
           environment: made.environment ?? {},
           enclaves: made.enclaves,
+          controlHost: made.controlHost,
         });
       });
       afterAll(async () => {

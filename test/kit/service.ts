@@ -20,6 +20,8 @@ export interface ServiceOptions {
   readonly registry: string;
   readonly catalog: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** How control is called; default 127.0.0.1. Passkeys need a name. */
+  readonly controlHost?: 'localhost' | undefined;
   /**
    * How the broker verifies enclaves where not under the vendors' roots: `assumed`, for tests about something else, or the
    * file of a `TestGround`. It then runs by a main of the tests'.
@@ -95,6 +97,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await writeFile(catalogFile, options.catalog);
   await migrateDatabase(options.databaseUrl);
   const ports = { control: await freePort(), confidential: await freePort() };
+  const controlOrigin = `http://${options.controlHost ?? '127.0.0.1'}:${ports.control}`;
+  const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
   const secret = (): string => randomBytes(32).toString('base64');
   const sharedSecrets = { TICKET_SEALING_KEY: secret(), SETTLEMENT_MAC_KEY: secret() };
   // The broker has neither these nor a database.
@@ -106,6 +110,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     PROVIDERS_FILE: registryFile,
     CATALOG_FILE: catalogFile,
     CONTROL_PORT: String(ports.control),
+    ...(options.controlHost === undefined ? {} : { CONTROL_ORIGIN: controlOrigin }),
     CONFIDENTIAL_PORT: String(ports.confidential),
     RATE_LIMIT_CONTROL: '1000000',
     RATE_LIMIT_REQUESTS: '1000000',
@@ -119,8 +124,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       : { confidential: 'test/kit/mains/confidential.ts', embedded: 'test/kit/mains/embedded.ts' };
   const verification: Record<string, string> =
     options.enclaves === undefined ? {} : { TEST_ENCLAVES: options.enclaves };
-  const controlOrigin = `http://127.0.0.1:${ports.control}`;
-  const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
   const planes =
     options.planes === 'one'
       ? [

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import { balanceQuery } from '../../api/balance.ts';
 import { sentenceOf } from '../../api/call.ts';
 import { createKey } from '../../api/keys.ts';
 import { modelsQuery } from '../../api/models.ts';
@@ -17,8 +18,18 @@ const keyPlaceholder = 'sotto_inf_YOUR_KEY';
 /** From nothing to a first answer: a key, a request that works as it stands, and where to go on. */
 export function FirstSteps() {
   const [key, setKey] = useState<string>();
+  const { data: balance } = useQuery(balanceQuery);
   return (
     <Page title="First steps" lead="Make a key, send a request, see what it cost.">
+      {balance !== undefined && balance.available <= 0 && (
+        <Notice tone="warn">
+          Your balance is empty, and requests are prepaid.{' '}
+          <Link to="/billing" className="text-accent underline underline-offset-2">
+            Top up
+          </Link>{' '}
+          first.
+        </Notice>
+      )}
       <KeyStep shownKey={key} onMade={setKey} />
       <RequestStep givenKey={key} />
       <Card title="3. Look around">
