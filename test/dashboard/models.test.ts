@@ -1,10 +1,16 @@
+import { execFile } from 'node:child_process';
 import { createRedisState } from '@sotto/state';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../kit/service.ts';
+import { answerImage, png } from '../media/world.ts';
 import { describeDashboard, expectAccessible, expectGoodLooks, type Stage } from './stage.ts';
 
 const hourMs = 3_600_000;
+const shell = (command: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    execFile('sh', ['-c', command], (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
+  });
 const rows = (page: Page) => page.getByRole('table', { name: /^Models/ }).locator('tbody tr');
 const ids = async (page: Page): Promise<string[]> =>
   (await rows(page).locator('.font-mono').allTextContents()).toSorted();
@@ -103,6 +109,20 @@ await describeDashboard('models', (stage) => {
     await page.getByText('No such model').waitFor();
     await page.getByRole('main').getByRole('link', { name: 'All models' }).click();
     await page.getByText('13 models').waitFor();
+  });
+
+  it('tell how to ask them, by commands that work as they stand with a key of one’s own', async () => {
+    const { inferenceKey } = await stage.service.createAccount();
+    const answerTo = async (model: string): Promise<unknown> => {
+      const page = await stage.open(`/models/${model}`);
+      const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
+      expect(command).toContain(model);
+      return JSON.parse(await shell(command.replaceAll('sotto_inf_YOUR_KEY', inferenceKey)));
+    };
+    expect(await answerTo('acme/small')).toMatchObject({ object: 'chat.completion' });
+    expect(await answerTo('acme/embed')).toMatchObject({ object: 'list', data: [{ object: 'embedding' }] });
+    stage.world.provider('beta').answer(answerImage());
+    expect(await answerTo('beta/paint')).toMatchObject({ data: [{ b64_json: png.toString('base64') }] });
   });
 
   it('show how their routes did, once there were enough requests to say so', async () => {
