@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../kit/service.ts';
 import { answerImage, png } from '../media/world.ts';
-import { describeDashboard, expectAccessible, expectGoodLooks, type Stage } from './stage.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, looksMs, type Stage } from './stage.ts';
 
 const hourMs = 3_600_000;
 const shell = (command: string): Promise<string> =>
@@ -146,36 +146,44 @@ await describeDashboard('models', (stage) => {
     expect(await plot.getByRole('table').textContent()).toContain('100%');
   });
 
-  it('look well', async () => {
-    await shareMeasurements(stage);
-    await expectGoodLooks(stage, {
-      name: 'models',
-      path: '/models',
-      shown: (page) => page.getByText('13 models').waitFor(),
-    });
-    await expectGoodLooks(stage, {
-      name: 'model',
-      path: '/models/acme/wide',
-      shown: async (page) => {
-        await page.getByRole('table', { name: 'Routes in the last 24 hours' }).waitFor();
-        if (stage.service.redisUrl !== undefined)
-          await page.getByRole('figure').locator('svg.recharts-surface').first().waitFor();
-      },
-    });
-  });
+  it(
+    'look well',
+    async () => {
+      await shareMeasurements(stage);
+      await expectGoodLooks(stage, {
+        name: 'models',
+        path: '/models',
+        shown: (page) => page.getByText('13 models').waitFor(),
+      });
+      await expectGoodLooks(stage, {
+        name: 'model',
+        path: '/models/acme/wide',
+        shown: async (page) => {
+          await page.getByRole('table', { name: 'Routes in the last 24 hours' }).waitFor();
+          if (stage.service.redisUrl !== undefined)
+            await page.getByRole('figure').locator('svg.recharts-surface').first().waitFor();
+        },
+      });
+    },
+    looksMs,
+  );
 
-  it('look well without a measurement, without a find', async () => {
-    await expectGoodLooks(stage, {
-      name: 'models-none',
-      path: '/models?q=nothing&tier=e2ee',
-      shown: (page) => page.getByText('No model fits').waitFor(),
-    });
-    await expectGoodLooks(stage, {
-      name: 'model-image',
-      path: '/models/beta/paint',
-      shown: (page) => page.getByText('Fewer than 20 requests').first().waitFor(),
-    });
-  });
+  it(
+    'look well without a measurement, without a find',
+    async () => {
+      await expectGoodLooks(stage, {
+        name: 'models-none',
+        path: '/models?q=nothing&tier=e2ee',
+        shown: (page) => page.getByText('No model fits').waitFor(),
+      });
+      await expectGoodLooks(stage, {
+        name: 'model-image',
+        path: '/models/beta/paint',
+        shown: (page) => page.getByText('Fewer than 20 requests').first().waitFor(),
+      });
+    },
+    looksMs,
+  );
 
   it('by the hundreds stay fluent: typing shows within half a second, on this machine', async () => {
     const providers = ['acme', 'beta', 'flaky'];
