@@ -1,6 +1,14 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
+import {
+  describeDashboard,
+  expectAccessible,
+  expectGoodLooks,
+  keepPicture,
+  looksMs,
+  type Person,
+  type Stage,
+} from './stage.ts';
 
 const row = (page: Page, name: string) =>
   page.getByRole('table', { name: 'Keys' }).locator('tbody tr', { hasText: name });
@@ -247,53 +255,69 @@ await describeDashboard('keys', (stage) => {
     expect(await dialog(page).getByLabel('Name').inputValue()).toBe('too late');
   });
 
-  it('look well', async () => {
-    const person = await stage.person();
-    const page = await stage.open('/keys', { as: person });
-    await makeKey(page, 'laptop', { limit: '5' });
-    await makeKey(page, 'nightly job');
-    await makeKey(page, 'a demonstration with a rather long name, for the people upstairs', { limit: '0.01' });
-    await makeKey(page, 'old');
-    await stage.service.pool.query(
-      `update api_keys set last_used_at = now() - interval '3 hours', spent_nusd = case name when 'laptop' then 4600000000
+  it(
+    'look well',
+    async () => {
+      const person = await stage.person();
+      const page = await stage.open('/keys', { as: person });
+      await makeKey(page, 'laptop', { limit: '5' });
+      await makeKey(page, 'nightly job');
+      await makeKey(page, 'a demonstration with a rather long name, for the people upstairs', { limit: '0.01' });
+      await makeKey(page, 'old');
+      await stage.service.pool.query(
+        `update api_keys set last_used_at = now() - interval '3 hours', spent_nusd = case name when 'laptop' then 4600000000
          when 'nightly job' then 1234000000 when 'old' then 20000 else 10000000 end,
          revoked_at = case name when 'old' then now() end where account_id = $1`,
-      [person.accountId],
-    );
-    await expectGoodLooks(stage, {
-      name: 'keys',
-      path: '/keys?revoked=true',
-      as: person,
-      shown: (shown) => row(shown, 'laptop').getByText('by you').waitFor(),
-    });
-  });
+        [person.accountId],
+      );
+      await expectGoodLooks(stage, {
+        name: 'keys',
+        path: '/keys?revoked=true',
+        as: person,
+        shown: (shown) => row(shown, 'laptop').getByText('by you').waitFor(),
+      });
+    },
+    looksMs,
+  );
 
-  it('look well where there are none', async () => {
-    await expectGoodLooks(stage, {
-      name: 'keys-none',
-      path: '/keys',
-      as: await stage.person(),
-      shown: (page) => page.getByText('No keys in this workspace yet').waitFor(),
-    });
-  });
+  it(
+    'look well where there are none',
+    async () => {
+      await expectGoodLooks(stage, {
+        name: 'keys-none',
+        path: '/keys',
+        as: await stage.person(),
+        shown: (page) => page.getByText('No keys in this workspace yet').waitFor(),
+      });
+    },
+    looksMs,
+  );
 
-  it('look well while they are made', async () => {
-    await expectGoodLooks(stage, { name: 'keys-make', path: '/keys', as: await stage.person(), shown: openDialog });
-  });
+  it(
+    'look well while they are made',
+    async () => {
+      await expectGoodLooks(stage, { name: 'keys-make', path: '/keys', as: await stage.person(), shown: openDialog });
+    },
+    looksMs,
+  );
 
-  it('look well when they are shown, once', async () => {
-    await expectGoodLooks(stage, {
-      name: 'keys-new',
-      path: '/keys',
-      as: await stage.person(),
-      shown: async (page) => {
-        await openDialog(page);
-        await dialog(page).getByLabel('Name').fill('laptop');
-        await dialog(page).getByRole('button', { name: 'Make the key' }).click();
-        await dialog(page).getByTestId('new-key').waitFor();
-        await dialog(page).getByRole('button', { name: 'Done' }).click();
-        await dialog(page).getByText('nobody can show it again').waitFor();
-      },
-    });
-  });
+  it(
+    'look well when they are shown, once',
+    async () => {
+      await expectGoodLooks(stage, {
+        name: 'keys-new',
+        path: '/keys',
+        as: await stage.person(),
+        shown: async (page) => {
+          await openDialog(page);
+          await dialog(page).getByLabel('Name').fill('laptop');
+          await dialog(page).getByRole('button', { name: 'Make the key' }).click();
+          await dialog(page).getByTestId('new-key').waitFor();
+          await dialog(page).getByRole('button', { name: 'Done' }).click();
+          await dialog(page).getByText('nobody can show it again').waitFor();
+        },
+      });
+    },
+    looksMs,
+  );
 });

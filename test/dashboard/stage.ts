@@ -237,6 +237,9 @@ export interface Look {
   readonly shown: (page: Page) => Promise<unknown>;
 }
 
+/** For a test of looks: axe takes seconds for a long page, four times, beside other suites. */
+export const looksMs = 180_000;
+
 /** Opens a page at two widths in both themes: axe finds nothing, nothing is wider than the screen; a picture of each. */
 export async function expectGoodLooks(stage: Pick<Stage, 'open'>, { name, path, as, shown }: Look): Promise<void> {
   for (const { width, theme } of looks) {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { bookSettlements } from '@sotto/control';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { describeDashboard, expectAccessible, expectGoodLooks, type Person, type Stage } from './stage.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, looksMs, type Person, type Stage } from './stage.ts';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -261,32 +261,40 @@ await describeDashboard('usage', (stage) => {
     await page.getByText('No requests in these days').waitFor();
   });
 
-  it('looks well', async () => {
-    const person = await user(stage);
-    const [keyId = ''] = person.keyIds;
-    await use(stage, person, [
-      ...month(person.keyIds),
-      { keyId, status: 'failed', provider: null, usd: 0 },
-      { keyId, status: 'cancelled', estimated: true },
-      { keyId, attempts: 3 },
-    ]);
-    await expectGoodLooks(stage, {
-      name: 'usage',
-      path: '/usage',
-      as: person,
-      shown: async (page) => {
-        await requests(page).first().waitFor();
-        await plot(page).locator('svg.recharts-surface').first().waitFor();
-      },
-    });
-  });
+  it(
+    'looks well',
+    async () => {
+      const person = await user(stage);
+      const [keyId = ''] = person.keyIds;
+      await use(stage, person, [
+        ...month(person.keyIds),
+        { keyId, status: 'failed', provider: null, usd: 0 },
+        { keyId, status: 'cancelled', estimated: true },
+        { keyId, attempts: 3 },
+      ]);
+      await expectGoodLooks(stage, {
+        name: 'usage',
+        path: '/usage',
+        as: person,
+        shown: async (page) => {
+          await requests(page).first().waitFor();
+          await plot(page).locator('svg.recharts-surface').first().waitFor();
+        },
+      });
+    },
+    looksMs,
+  );
 
-  it('looks well where there is none', async () => {
-    await expectGoodLooks(stage, {
-      name: 'usage-none',
-      path: '/usage?from=2026-01-01&to=2026-01-31',
-      as: await stage.person(),
-      shown: (page) => page.getByText('No requests in these days').waitFor(),
-    });
-  });
+  it(
+    'looks well where there is none',
+    async () => {
+      await expectGoodLooks(stage, {
+        name: 'usage-none',
+        path: '/usage?from=2026-01-01&to=2026-01-31',
+        as: await stage.person(),
+        shown: (page) => page.getByText('No requests in these days').waitFor(),
+      });
+    },
+    looksMs,
+  );
 });

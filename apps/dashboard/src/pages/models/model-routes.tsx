@@ -58,24 +58,25 @@ function columnsFor(model: ModelAnswer): readonly Column<PlacedRoute>[] {
       }),
     ),
     ...(isText || model.model_type === 'embedding'
-      ? [
-          {
-            title: 'Context',
-            numeric: true,
-            cell: (route: PlacedRoute) => tokens(contextOf(model, route)),
-          },
-        ]
+      ? [{ title: 'Context', numeric: true, cell: (route: PlacedRoute) => <Context model={model} route={route} /> }]
       : []),
-    ...(isText
-      ? [
-          { title: 'Longest output', numeric: true, cell: (route: PlacedRoute) => tokens(outputLimitOf(model, route)) },
-          { title: 'Supports', cell: (route: PlacedRoute) => <Supports route={route} /> },
-        ]
-      : []),
+    ...(isText ? [{ title: 'Supports', cell: (route: PlacedRoute) => <Supports route={route} /> }] : []),
   ];
 }
 
-const tokens = (count: number | undefined): string => (count === undefined ? '–' : formatCompact(count));
+/** How much fits in, and under it how much of that may be output. */
+function Context({ model, route }: { model: ModelAnswer; route: RouteAnswer }) {
+  const context = contextOf(model, route);
+  const output = outputLimitOf(model, route);
+  return (
+    <>
+      {context === undefined ? '–' : formatCompact(context)}
+      {output !== undefined && (
+        <span className="block text-xs whitespace-nowrap text-muted">{formatCompact(output)} output</span>
+      )}
+    </>
+  );
+}
 
 /** A price, and under it what longer prompts pay. */
 function Price({ pricing, price }: { pricing: PricingAnswer; price: ReturnType<typeof pricesIn>[number]['price'] }) {
