@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-router';
 import { HomePage } from './pages/home/home-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { readShape } from './pages/routing/preview/request-shape.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
 import { Shell } from './shell/shell.tsx';
@@ -67,6 +68,12 @@ const routes = rootRoute.addChildren([
       getParentRoute: () => sessionRoute,
       path: '/workspaces/$workspaceId',
       component: lazyRouteComponent(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/routing',
+      validateSearch: readShape,
+      component: lazyRouteComponent(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
     }),
   ]),
 ]);

@@ -1,0 +1,15 @@
+import { Fragment } from 'react';
+
+/** A sentence of the service; what it sets between backticks is shown as code. */
+export function Sentence({ text }: { text: string }) {
+  return text.split('`').map((part, index) => {
+    const key = `${String(index)} ${part}`;
+    return index % 2 === 1 ? (
+      <code key={key} className="rounded bg-raised px-1 font-mono text-[0.9em] break-words">
+        {part}
+      </code>
+    ) : (
+      <Fragment key={key}>{part}</Fragment>
+    );
+  });
+}
