@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-router';
 import { HomePage } from './pages/home/home-page.tsx';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
 import { readShape } from './pages/routing/preview/request-shape.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
@@ -68,6 +69,12 @@ const routes = rootRoute.addChildren([
       getParentRoute: () => sessionRoute,
       path: '/workspaces/$workspaceId',
       component: lazyRouteComponent(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/playground',
+      validateSearch: readPlaygroundSearch,
+      component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
     }),
     createRoute({
       getParentRoute: () => sessionRoute,

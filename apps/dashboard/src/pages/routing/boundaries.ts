@@ -10,9 +10,6 @@ export const boundaryTier: Readonly<Record<Boundary, PrivacyClass>> = {
 
 const strength: Readonly<Record<PrivacyClass, number>> = { anonymous: 0, private: 1, tee: 2, e2ee: 3 };
 
-/** Privacy tiers, weakest first. */
-export const tierOrder: readonly PrivacyClass[] = ['anonymous', 'private', 'tee', 'e2ee'];
-
 /** Whether a tier is weaker than another. */
 export const isWeaker = (tier: PrivacyClass, than: PrivacyClass): boolean => strength[tier] < strength[than];
 

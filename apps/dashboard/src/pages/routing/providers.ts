@@ -1,5 +1,5 @@
 import type { ModelAnswer, PrivacyClass } from '@sotto/wire';
-import { tierOrder } from './boundaries.ts';
+import { tierOrder } from '../../ui/badge.tsx';
 
 export interface KnownProvider {
   readonly id: string;

@@ -1,6 +1,6 @@
 import type { PrivacyClass, RequestSort, RoutingPreview } from '@sotto/wire';
 import { autoModelId } from '../../../models/model-options.ts';
-import { tierOrder } from '../boundaries.ts';
+import { tierOrder } from '../../../ui/badge.tsx';
 
 export const needs = ['tools', 'vision', 'structured_output'] as const;
 export type Need = (typeof needs)[number];

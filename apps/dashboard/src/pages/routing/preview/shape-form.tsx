@@ -1,9 +1,10 @@
 import type { ModelAnswer } from '@sotto/wire';
 import { useState } from 'react';
 import { autoOption, modelOptions } from '../../../models/model-options.ts';
+import { tierOrder } from '../../../ui/badge.tsx';
 import { Combobox } from '../../../ui/combobox.tsx';
 import { SelectField, TextField } from '../../../ui/field.tsx';
-import { tierName, tierOrder } from '../boundaries.ts';
+import { tierName } from '../boundaries.ts';
 import { defaultPromptTokens, needs, type RequestShape, readTokens, requestSorts } from './request-shape.ts';
 
 export interface ShapeFormProps {

@@ -1,7 +1,8 @@
+import { tierOrder } from '../../../ui/badge.tsx';
 import { RadioCards, SelectField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
 import { SwitchField } from '../../../ui/switch-field.tsx';
-import { boundaryTier, isWeaker, tierName, tierOrder } from '../boundaries.ts';
+import { boundaryTier, isWeaker, tierName } from '../boundaries.ts';
 import type { SettingsProps } from './settings-props.ts';
 
 const none = 'none';

@@ -1,6 +1,7 @@
+import { tierOrder } from '../../../ui/badge.tsx';
 import { RadioCards, SelectField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
-import { boundaryTier, isWeaker, tierName, tierOrder } from '../boundaries.ts';
+import { boundaryTier, isWeaker, tierName } from '../boundaries.ts';
 import { withBoundary } from '../draft.ts';
 import type { SettingsProps } from './settings-props.ts';
 
