@@ -2,14 +2,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import {
   type Catalog,
-  initialPreferences,
   isPenalized,
   type Measurements,
   type Model,
   noNeeds,
   type Penalties,
   type PlanningContext,
-  type Preferences,
   penaltyRules,
   planRequest,
   prepareRouting,
@@ -18,7 +16,7 @@ import {
   type RoutingRequest,
   weakestReachableClass,
 } from '@sotto/router';
-import { privacyClasses } from '@sotto/wire';
+import { initialPreferences, type Preferences, privacyClasses } from '@sotto/wire';
 import { Random } from '../simulation/random.ts';
 import { percentile } from './cpu.ts';
 

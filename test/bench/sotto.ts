@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { initialPreferences } from '@sotto/router';
 import { bindingsOf, createRedisState, hashSecret, type State, sealTicket, shardOfWallet } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import { startTestPostgres } from '../kit/postgres.ts';
 import { startTestRedis } from '../kit/redis.ts';
 import { startService, until } from '../kit/service.ts';

@@ -1,4 +1,4 @@
-import type { Preferences } from '@sotto/router';
+import type { Preferences } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answerError } from '../kit/provider.ts';
 import type { TestAccount } from '../kit/service.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
-import { initialPreferences, type Preferences } from '@sotto/router';
+import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
 import { freePort } from './free-port.ts';
 import { openTestPool } from './postgres.ts';

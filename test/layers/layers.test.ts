@@ -16,7 +16,7 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/router': ['wire', 'money'],
   'packages/state': ['wire', 'money', 'router'],
   'packages/providers': ['wire', 'money', 'router'],
-  'packages/openapi': ['wire', 'router', 'attestation'],
+  'packages/openapi': ['wire', 'attestation'],
   'packages/client': ['wire', 'money', 'attestation'],
   'apps/confidential': ['wire', 'settings', 'http', 'attestation', 'money', 'router', 'state', 'providers', 'openapi'],
   'apps/control': ['wire', 'settings', 'http', 'money', 'router', 'state', 'openapi'],

@@ -1,5 +1,10 @@
-import { initialPreferences, type Preferences } from '@sotto/router';
-import { eligibleModelsAnswerSchema, type RoutingPreviewAnswer, routingPreviewAnswerSchema } from '@sotto/wire';
+import {
+  eligibleModelsAnswerSchema,
+  initialPreferences,
+  type Preferences,
+  type RoutingPreviewAnswer,
+  routingPreviewAnswerSchema,
+} from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Person, signUp } from '../billing/world.ts';
 import { type Answer, ask, bearer, expectError, get, post, send } from '../conformance/client.ts';

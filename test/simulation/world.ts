@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { Settler } from '@sotto/control';
-import { initialPreferences } from '@sotto/router';
 import {
   type AccountRef,
   createMemoryState,
@@ -19,6 +18,7 @@ import {
   sealAccountRef,
   signSettlement,
 } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import { fundsOf, type SimulatedAccount, type SimulatedKey, SimulatedLedger } from './ledger.ts';
 import { Network, type Process } from './network.ts';
 import { Random } from './random.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Projector } from '@sotto/control';
-import { initialPreferences } from '@sotto/router';
 import { createRedisState, type State, shardOfWallet, shards } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { initialPreferences } from '@sotto/router';
 import {
   type KeyProjection,
   type KeyRecord,
@@ -9,6 +8,7 @@ import {
   StateUnavailableError,
   shards,
 } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 
 /** A lease that no test outlives by accident. */
 export const leaseMs = 3_600_000;

@@ -11,6 +11,8 @@ import { HomePage } from './pages/home/home-page.tsx';
 import { readKeySearch } from './pages/keys/key-search.ts';
 import { readModelSearch } from './pages/models/model-search.ts';
 import { NotFoundPage } from './pages/not-found-page.tsx';
+import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
+import { readShape } from './pages/routing/preview/request-shape.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
@@ -138,6 +140,18 @@ const routes = rootRoute.addChildren([
       getParentRoute: () => sessionRoute,
       path: '/workspaces/$workspaceId',
       component: lazyRouteComponent(() => import('./pages/workspaces/workspace-page.tsx'), 'WorkspacePage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/playground',
+      validateSearch: readPlaygroundSearch,
+      component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+    }),
+    createRoute({
+      getParentRoute: () => sessionRoute,
+      path: '/routing',
+      validateSearch: readShape,
+      component: lazyRouteComponent(() => import('./pages/routing/routing-page.tsx'), 'RoutingPage'),
     }),
   ]),
 ]);

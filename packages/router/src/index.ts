@@ -70,7 +70,6 @@ export {
 } from './plan/sealed-terms.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
 export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';
-export { initialPreferences, type Preferences, preferencesSchema } from './policy/preferences.ts';
 export { readPreferences } from './policy/read-preferences.ts';
 export type { Decision, Refusal } from './policy/refusal.ts';
 export { canonicalPolicy, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';

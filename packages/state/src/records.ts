@@ -1,4 +1,5 @@
-import { catalogFileSchema, preferencesSchema } from '@sotto/router';
+import { catalogFileSchema } from '@sotto/router';
+import { preferencesSchema } from '@sotto/wire';
 import { z } from 'zod';
 
 /**

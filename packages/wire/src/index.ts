@@ -181,6 +181,15 @@ export { type Message, maxMessages, messageSchema } from './requests/messages.ts
 export { nonceSchema } from './requests/nonce.ts';
 export { parseRequest, requestError } from './requests/parse-request.ts';
 export {
+  type Boundary,
+  boundaries,
+  boundaryClass,
+  boundarySchema,
+  initialPreferences,
+  type Preferences,
+  preferencesSchema,
+} from './requests/preferences.ts';
+export {
   type MaxPrice,
   maxPriceSchema,
   type ProviderPolicy,

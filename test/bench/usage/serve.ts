@@ -8,8 +8,8 @@ import {
   openDatabase,
   readBillingPlan,
 } from '@sotto/control';
-import { initialPreferences } from '@sotto/router';
 import { createMemoryState, MemoryStore } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 import pino from 'pino';
 

@@ -1,12 +1,5 @@
-import {
-  attemptsOf,
-  initialPreferences,
-  type Needs,
-  noNeeds,
-  type Preferences,
-  planRequest,
-  type RoutingRequest,
-} from '@sotto/router';
+import { attemptsOf, type Needs, noNeeds, planRequest, type RoutingRequest } from '@sotto/router';
+import { initialPreferences, type Preferences } from '@sotto/wire';
 import type { SimulatedRequest } from '../world/traffic.ts';
 import type { ContenderKind } from './contender.ts';
 import { SharedHealth } from './shared-health.ts';

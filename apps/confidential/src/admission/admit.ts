@@ -6,7 +6,6 @@ import {
   type Needs,
   type Plan,
   type PlanningContext,
-  type Preferences,
   type RequestSize,
   type Route,
 } from '@sotto/router';
@@ -23,7 +22,7 @@ import {
   type TicketEnvelope,
   type VersionedKey,
 } from '@sotto/state';
-import { headerNames, type Operation, ServiceError } from '@sotto/wire';
+import { headerNames, type Operation, type Preferences, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type { SharedView } from '../planning/shared-view.ts';
 import type { KeyCache } from './key-cache.ts';

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { initialPreferences } from '@sotto/router';
+import { initialPreferences } from '@sotto/wire';
 import type pg from 'pg';
 
 export interface AccountIds {

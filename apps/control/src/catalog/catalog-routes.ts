@@ -1,5 +1,11 @@
-import { bestOfBand, initialPreferences, modelList, type Preferences } from '@sotto/router';
-import { type CapabilitiesAnswer, type ModelListAnswer, ServiceError } from '@sotto/wire';
+import { bestOfBand, modelList } from '@sotto/router';
+import {
+  type CapabilitiesAnswer,
+  initialPreferences,
+  type ModelListAnswer,
+  type Preferences,
+  ServiceError,
+} from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
 import type { CatalogKeeper } from './catalog-keeper.ts';

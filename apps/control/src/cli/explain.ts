@@ -6,16 +6,14 @@ import {
   explainChoice,
   explainPlan,
   holdOf,
-  initialPreferences,
   measureChat,
-  type Preferences,
   parseCatalog,
   parseRegistry,
   publicRegistry,
   readPreferences,
   requestedOutputTokens,
 } from '@sotto/router';
-import { chatRequestSchema, parseRequest, ServiceError } from '@sotto/wire';
+import { chatRequestSchema, initialPreferences, type Preferences, parseRequest, ServiceError } from '@sotto/wire';
 import { builtInCatalog } from '../catalog/built-in-catalog.ts';
 import { CliError, type CliProcess } from './cli-process.ts';
 

@@ -1,7 +1,6 @@
 import { bearerToken } from '@sotto/http';
-import { preferencesSchema } from '@sotto/router';
 import { apiKeyKind, hashSecret, type KeyKind } from '@sotto/state';
-import { type AppScope, ServiceError } from '@sotto/wire';
+import { type AppScope, preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import { findAccessToken, type PresentedToken } from '../connect/grants/access-token.ts';

@@ -1,5 +1,5 @@
-import type { Preferences } from '@sotto/router';
 import type { KeyKind } from '@sotto/state';
+import type { Preferences } from '@sotto/wire';
 
 /** A key that was presented and found, by itself or through an access token. */
 export interface PresentedKey {

@@ -1,4 +1,3 @@
-import { initialPreferences, preferencesSchema } from '@sotto/router';
 import {
   forEachReachable,
   indexShardOfKey,
@@ -7,6 +6,7 @@ import {
   sealAccountRef,
   shardOfWallet,
 } from '@sotto/state';
+import { initialPreferences, preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 

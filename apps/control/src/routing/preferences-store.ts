@@ -1,5 +1,5 @@
-import { type Preferences, preferencesSchema, readPreferences } from '@sotto/router';
-import { ServiceError } from '@sotto/wire';
+import { readPreferences } from '@sotto/router';
+import { type Preferences, preferencesSchema, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
 import { lockWorkspace, requireWorkspace } from '../workspaces/workspace-access.ts';

@@ -1,7 +1,8 @@
 import { readJsonBody } from '@sotto/http';
-import { bestOfBand, type PlanningContext, type Preferences, readPreferences } from '@sotto/router';
+import { bestOfBand, type PlanningContext, readPreferences } from '@sotto/router';
 import {
   eligibleModelsSchema,
+  type Preferences,
   parseRequest,
   routingPreviewSchema,
   ServiceError,

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { initialPreferences } from '@sotto/router';
-import { ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
+import { initialPreferences, ServiceError, type WorkspaceAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';

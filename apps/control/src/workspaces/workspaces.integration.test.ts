@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { initialPreferences } from '@sotto/router';
-import { ServiceError, type WorkspaceRole } from '@sotto/wire';
+import { initialPreferences, ServiceError, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';

@@ -51,19 +51,27 @@ export async function call<Answer>(path: string, options: CallOptions = {}): Pro
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error;
-    throw new ApiError('The service cannot be reached. Check your connection, then try again.', {
-      type: 'network',
-      status: 0,
-      requestId: undefined,
-      param: undefined,
-      retryAfterS: undefined,
-    });
+    throw unreachable();
   });
   const text = await answer.text();
   const parsed: unknown = text === '' ? undefined : parsedJson(text);
   if (!answer.ok) throw errorOf(answer, parsed);
   return parsed as Answer;
 }
+
+/** No answer came. */
+export const unreachable = (): ApiError =>
+  new ApiError('The service cannot be reached. Check your connection, then try again.', {
+    type: 'network',
+    status: 0,
+    requestId: undefined,
+    param: undefined,
+    retryAfterS: undefined,
+  });
+
+/** Reads an answer that is no success. */
+export const refusalOf = async (answer: Response): Promise<ApiError> =>
+  errorOf(answer, parsedJson(await answer.text().catch(() => '')));
 
 /** The address of a path after `/v1`, for links and downloads as well. */
 export function addressOf(path: string, query: CallOptions['query'] = {}): string {

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../api/call.ts';
+import { forgetTab } from './tab-state.ts';
 
 /** Whoever is signed in. */
 export interface SignedInUser {
@@ -28,6 +29,7 @@ export function useSignOut(): () => Promise<void> {
   return async () => {
     await call('/auth/sign-out', { method: 'POST' });
     client.clear();
+    forgetTab();
     client.setQueryData(sessionQuery.queryKey, null);
   };
 }

@@ -68,6 +68,9 @@ export const tiers: Readonly<Record<PrivacyClass, Tier>> = {
   },
 };
 
+/** Privacy tiers, weakest first. */
+export const tierOrder: readonly PrivacyClass[] = ['anonymous', 'private', 'tee', 'e2ee'];
+
 export function TierBadge({ tier }: { tier: PrivacyClass }) {
   const { name, promise, tone, icon: sign } = tiers[tier];
   return (

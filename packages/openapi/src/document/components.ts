@@ -1,5 +1,4 @@
 import { gatewayEvidenceSchema, providerEvidenceSchema, receiptSchema } from '@sotto/attestation/documents';
-import { preferencesSchema } from '@sotto/router';
 import {
   answerInteractionSchema,
   appAnswerSchema,
@@ -61,6 +60,7 @@ import {
   passkeyUpdatedSchema,
   passwordChangedSchema,
   passwordOnlySchema,
+  preferencesSchema,
   pricingAnswerSchema,
   privacyClassSchema,
   providerIdSchema,

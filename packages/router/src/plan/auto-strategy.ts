@@ -1,4 +1,4 @@
-import type { Preferences } from '../policy/preferences.ts';
+import type { Preferences } from '@sotto/wire';
 import type { Lead } from './plan-model.ts';
 import type { Standing } from './standing.ts';
 

@@ -1,8 +1,8 @@
+import type { Preferences } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../catalog/catalog.ts';
 import { mergePolicy } from '../policy/merge-policy.ts';
-import type { Preferences } from '../policy/preferences.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
 import {
   aCatalog,

@@ -1,7 +1,6 @@
-import { strongest } from '@sotto/wire';
+import { boundaryClass, type Preferences, strongest } from '@sotto/wire';
 import type { Model } from '../catalog/catalog.ts';
 import type { MergedPolicy } from '../policy/merge-policy.ts';
-import { boundaryClass, type Preferences } from '../policy/preferences.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
 import { bestLead, compareByStrategy } from './auto-strategy.ts';
 import { type Demands, demandsOf } from './demands.ts';

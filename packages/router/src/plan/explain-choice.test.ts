@@ -1,5 +1,5 @@
+import type { Preferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import type { Preferences } from '../policy/preferences.ts';
 import {
   aCatalog,
   accepted,

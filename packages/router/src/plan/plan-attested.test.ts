@@ -1,6 +1,5 @@
-import type { ProviderPolicy } from '@sotto/wire';
+import type { Preferences, ProviderPolicy } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import type { Preferences } from '../policy/preferences.ts';
 import { aCatalog, aModel, contextOf, type RouteSketch } from '../testing/fixtures.ts';
 import { planAttested } from './plan-attested.ts';
 

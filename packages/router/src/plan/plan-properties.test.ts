@@ -1,8 +1,7 @@
-import { comparePrivacy, type PrivacyClass, type ProviderPolicyObject } from '@sotto/wire';
+import { comparePrivacy, type Preferences, type PrivacyClass, type ProviderPolicyObject } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Catalog, Route } from '../catalog/catalog.ts';
-import type { Preferences } from '../policy/preferences.ts';
 import {
   accepted,
   allHealthy,

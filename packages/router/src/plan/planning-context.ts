@@ -1,5 +1,5 @@
+import type { Preferences } from '@sotto/wire';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Preferences } from '../policy/preferences.ts';
 import type { RouteStatus } from './order-routes.ts';
 
 /** What every plan is made against: the models, the workspace, how the routes are, and who draws lots. */

@@ -1,7 +1,6 @@
-import { autoModelId, comparePrivacy, type PrivacyClass, parseModelReference } from '@sotto/wire';
+import { autoModelId, boundaryClass, comparePrivacy, type PrivacyClass, parseModelReference } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { measurementMinimum } from '../health/measurement.ts';
-import { boundaryClass } from '../policy/preferences.ts';
 import type { Needs } from './needs.ts';
 import type { RouteStatus } from './order-routes.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';

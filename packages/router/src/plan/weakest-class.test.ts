@@ -1,8 +1,7 @@
-import { comparePrivacy, type PrivacyClass } from '@sotto/wire';
+import { comparePrivacy, initialPreferences, type Preferences, type PrivacyClass } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../catalog/catalog.ts';
-import { initialPreferences, type Preferences } from '../policy/preferences.ts';
 import {
   aCatalog,
   accepted,

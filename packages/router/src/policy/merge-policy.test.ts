@@ -1,4 +1,10 @@
-import { comparePrivacy, type PrivacyClass } from '@sotto/wire';
+import {
+  type Boundary,
+  boundaryClass,
+  comparePrivacy,
+  initialPreferences as initial,
+  type PrivacyClass,
+} from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demandsOf } from '../plan/demands.ts';
@@ -6,7 +12,6 @@ import { eligibleRoutes } from '../plan/eligibility.ts';
 import { modelFacts } from '../plan/route-facts.ts';
 import { accepted, anyCatalog, anyNeeds, anyPolicy, anyPreferences, merged, theModel } from '../testing/fixtures.ts';
 import { mergePolicy } from './merge-policy.ts';
-import { type Boundary, boundaryClass, initialPreferences as initial } from './preferences.ts';
 import { readRequestPolicy } from './request-policy.ts';
 
 describe('mergePolicy on providers', () => {

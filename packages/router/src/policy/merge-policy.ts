@@ -1,6 +1,12 @@
 import { usdPerMillionToPico } from '@sotto/money';
-import { comparePrivacy, type PrivacyClass, type RequestSort, strongest } from '@sotto/wire';
-import { boundaryClass, type Preferences } from './preferences.ts';
+import {
+  boundaryClass,
+  comparePrivacy,
+  type Preferences,
+  type PrivacyClass,
+  type RequestSort,
+  strongest,
+} from '@sotto/wire';
 import type { RequestPolicy } from './request-policy.ts';
 
 export type Sort = RequestSort | 'default';

@@ -1,5 +1,5 @@
+import { initialPreferences, type Preferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { initialPreferences, type Preferences } from './preferences.ts';
 import { readPreferences } from './read-preferences.ts';
 
 const kept: Preferences = {

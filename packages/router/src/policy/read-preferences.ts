@@ -1,5 +1,11 @@
-import { comparePrivacy, requestError } from '@sotto/wire';
-import { boundaryClass, initialPreferences, type Preferences, preferencesSchema } from './preferences.ts';
+import {
+  boundaryClass,
+  comparePrivacy,
+  initialPreferences,
+  type Preferences,
+  preferencesSchema,
+  requestError,
+} from '@sotto/wire';
 import { accept, type Decision, refuse } from './refusal.ts';
 
 /** The five fields of interface 2.8, which a PUT replaces. The others stay as they are where it does not name them. */

@@ -1,10 +1,9 @@
-import { privacyClasses, providerPolicySchema, requestError } from '@sotto/wire';
+import { type Preferences, preferencesSchema, privacyClasses, providerPolicySchema, requestError } from '@sotto/wire';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Catalog, Model, Route } from '../catalog/catalog.ts';
 import type { RouteMeasurement } from '../health/measurement.ts';
 import { attemptsOf, planRequest } from '../plan/plan-request.ts';
-import { type Preferences, preferencesSchema } from '../policy/preferences.ts';
 import { aCatalog, aModel, contextOf, needing, type RouteSketch } from './fixtures.ts';
 
 /** One row of a table of decisions, with the catalog that stands above it. */

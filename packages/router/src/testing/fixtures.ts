@@ -1,5 +1,8 @@
 import type { Price } from '@sotto/money';
 import {
+  boundaries,
+  initialPreferences,
+  type Preferences,
   type PrivacyClass,
   type ProviderPolicy,
   type ProviderPolicyObject,
@@ -14,7 +17,6 @@ import type { RouteStatus } from '../plan/order-routes.ts';
 import { type Plan, planRequest, type RoutingRequest } from '../plan/plan-request.ts';
 import { bestOfBand, type PlanningContext } from '../plan/planning-context.ts';
 import { type MergedPolicy, mergePolicy } from '../policy/merge-policy.ts';
-import { boundaries, initialPreferences, type Preferences } from '../policy/preferences.ts';
 import type { Decision, Refusal } from '../policy/refusal.ts';
 import { readRequestPolicy } from '../policy/request-policy.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { initialPreferences } from '@sotto/router';
+import { initialPreferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { openAccountRef, sealAccountRef } from './account-ref.ts';
 import { apiKeyKind, createApiKey, hashSecret } from './api-key.ts';

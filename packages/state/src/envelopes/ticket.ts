@@ -1,7 +1,14 @@
 import { hash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { canonicalPolicy, type Preferences } from '@sotto/router';
-import type { ImageSettings, Operation, ProviderPolicy, ReasoningSelection, SpeechSettings } from '@sotto/wire';
+import { canonicalPolicy } from '@sotto/router';
+import type {
+  ImageSettings,
+  Operation,
+  Preferences,
+  ProviderPolicy,
+  ReasoningSelection,
+  SpeechSettings,
+} from '@sotto/wire';
 import { seal, unseal } from './sealed.ts';
 
 /** What a ticket binds, each part for its own mismatch error: short texts as they are, long ones as digests. */

@@ -1,5 +1,4 @@
-import { preferencesSchema } from '@sotto/router';
-import { type AppScope, appScopeSchema } from '@sotto/wire';
+import { type AppScope, appScopeSchema, preferencesSchema } from '@sotto/wire';
 import type pg from 'pg';
 import { z } from 'zod';
 import type { PresentedKey } from '../../credentials/presented-key.ts';

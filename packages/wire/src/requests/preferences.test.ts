@@ -1,6 +1,6 @@
-import { providerPolicySchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { initialPreferences, preferencesSchema } from './preferences.ts';
+import { providerPolicySchema } from './provider-policy.ts';
 
 describe('preferencesSchema', () => {
   it('interface 2.8: takes what a workspace starts with', () => {

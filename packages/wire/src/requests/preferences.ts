@@ -1,5 +1,6 @@
-import { maxPriceSchema, privacyClassSchema, providerIdSchema, requestSorts } from '@sotto/wire';
-import { z } from 'zod';
+import * as z from 'zod';
+import { privacyClassSchema } from '../privacy.ts';
+import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;
 export const boundarySchema = z.enum(boundaries);

@@ -1,0 +1,42 @@
+import type { KeyAnswer } from '@sotto/wire';
+import { useState } from 'react';
+
+/** The key that the playground asks with, as this tab keeps it. */
+export interface TabKey {
+  readonly key: string;
+  /** Where the playground made it: then it can be revoked here. */
+  readonly made?: { readonly id: string; readonly limitUsd: number | null };
+}
+
+const storageName = (workspaceId: string): string => `sotto.playground.key.${workspaceId}`;
+
+/** What a key made for the playground may ever spend, in USD, unless somebody chooses otherwise. */
+export const defaultLimitUsd = 1;
+
+export const tabKeyOf = ({ id, credit_limit_usd }: KeyAnswer, key: string): TabKey => ({
+  key,
+  made: { id, limitUsd: credit_limit_usd },
+});
+
+/** What was typed or pasted as a key; undefined where it is no inference key. */
+export function readKey(typed: string): string | undefined {
+  const key = typed.trim();
+  return /^sotto_inf_[A-Za-z0-9_-]{20,200}$/.test(key) ? key : undefined;
+}
+
+/** The key of a workspace, which goes when the tab closes or its user signs out. */
+export function useTabKey(workspaceId: string): readonly [TabKey | undefined, (key: TabKey | undefined) => void] {
+  const [, redraw] = useState(0);
+  const change = (key: TabKey | undefined): void => {
+    if (key === undefined) sessionStorage.removeItem(storageName(workspaceId));
+    else sessionStorage.setItem(storageName(workspaceId), JSON.stringify(key));
+    redraw((count) => count + 1);
+  };
+  return [readStored(sessionStorage.getItem(storageName(workspaceId))), change];
+}
+
+function readStored(text: string | null): TabKey | undefined {
+  if (text === null) return undefined;
+  const { key, made } = JSON.parse(text) as TabKey;
+  return made === undefined ? { key } : { key, made };
+}

@@ -1,0 +1,161 @@
+import type { WorkspaceAnswer } from '@sotto/wire';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { call, sentenceOf } from '../../api/call.ts';
+import { createKey } from '../../api/keys.ts';
+import { formatUsd } from '../../format/money.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Card } from '../../ui/surface.tsx';
+import { useAnnounce } from '../../ui/toasts.tsx';
+import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './inference-key.ts';
+
+export interface KeyCardProps {
+  readonly workspace: WorkspaceAnswer;
+  readonly tabKey: TabKey | undefined;
+  readonly onChange: (key: TabKey | undefined) => void;
+}
+
+/** The inference key that content is asked with: made here in one click, or brought along. */
+export function KeyCard({ workspace, tabKey, onChange }: KeyCardProps) {
+  return (
+    <Card title="Key" lead={tabKey === undefined ? 'Requests need an inference key. It stays in this tab.' : undefined}>
+      {tabKey === undefined ? (
+        <NewKey workspace={workspace} onChange={onChange} />
+      ) : (
+        <KeptKey tabKey={tabKey} onChange={onChange} />
+      )}
+    </Card>
+  );
+}
+
+function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onChange'>) {
+  const client = useQueryClient();
+  const [limit, setLimit] = useState(String(defaultLimitUsd));
+  const [pasted, setPasted] = useState('');
+  const limitUsd = Number(limit);
+  const isLimit = limit.trim() !== '' && limitUsd > 0 && limitUsd <= 1_000_000;
+  const making = useMutation({
+    mutationFn: () =>
+      createKey({ name: 'Playground', kind: 'inference', workspace_id: workspace.id, credit_limit_usd: limitUsd }),
+    onSuccess: (made) => {
+      onChange(tabKeyOf(made, made.key));
+      void client.invalidateQueries({ queryKey: ['keys'] });
+    },
+  });
+  const key = readKey(pasted);
+  const paste = (event: FormEvent): void => {
+    event.preventDefault();
+    if (key !== undefined) onChange({ key });
+  };
+  return (
+    <div className="space-y-4">
+      {workspace.role !== 'viewer' && (
+        <form
+          className="space-y-3"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (isLimit) making.mutate();
+          }}
+        >
+          <div className="flex items-end gap-2">
+            <TextField
+              label="It may spend, in USD"
+              inputMode="decimal"
+              className="min-w-0 flex-1"
+              value={limit}
+              onChange={(event) => setLimit(event.target.value)}
+            />
+            <Button type="submit" look="primary" busy={making.isPending} disabled={!isLimit}>
+              Make a key
+            </Button>
+          </div>
+          {making.isError && (
+            <p role="alert" className="text-sm text-danger">
+              {sentenceOf(making.error)}
+            </p>
+          )}
+        </form>
+      )}
+      <details open={workspace.role === 'viewer'}>
+        <summary className="min-h-8 cursor-pointer text-accent">Use a key you have</summary>
+        <form onSubmit={paste} className="mt-2 flex items-end gap-2">
+          <TextField
+            label="Inference key"
+            type="password"
+            autoComplete="off"
+            placeholder="sotto_inf_…"
+            className="min-w-0 flex-1"
+            value={pasted}
+            onChange={(event) => setPasted(event.target.value)}
+          />
+          <Button type="submit" disabled={key === undefined}>
+            Use it
+          </Button>
+        </form>
+        {pasted.trim() !== '' && key === undefined && (
+          <p role="alert" className="mt-1 text-sm text-danger">
+            An inference key begins with sotto_inf_.
+          </p>
+        )}
+      </details>
+    </div>
+  );
+}
+
+function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps['onChange'] }) {
+  const { key, made } = tabKey;
+  const [isAsking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const announce = useAnnounce();
+  const revoking = useMutation({
+    mutationFn: () => call(`/keys/${made?.id ?? ''}`, { method: 'DELETE' }),
+    onSuccess: () => {
+      setAsking(false);
+      onChange(undefined);
+      announce({ text: 'The key is revoked.' });
+      void client.invalidateQueries({ queryKey: ['keys'] });
+    },
+  });
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-2">
+      <p className="min-w-0">
+        <code className="font-mono text-sm">{`${key.slice(0, 14)}…`}</code>
+        <span className="block text-sm text-muted">
+          {made === undefined
+            ? 'Brought along; this tab forgets it when it closes.'
+            : made.limitUsd === null
+              ? 'Made for this tab.'
+              : `Made for this tab; may spend ${formatUsd(made.limitUsd)} in all.`}
+        </span>
+      </p>
+      <div className="flex gap-2">
+        {made === undefined ? (
+          <Button small onClick={() => onChange(undefined)}>
+            Forget it
+          </Button>
+        ) : (
+          <>
+            <Button small onClick={() => onChange(undefined)}>
+              Change
+            </Button>
+            <Button small look="danger" onClick={() => setAsking(true)}>
+              Revoke
+            </Button>
+          </>
+        )}
+      </div>
+      <ConfirmDialog
+        open={isAsking}
+        onOpenChange={setAsking}
+        title="Revoke this key?"
+        consequence="Requests with it are refused from now on. This cannot be taken back; another key is made in one click."
+        action="Revoke"
+        busy={revoking.isPending}
+        onConfirm={() => revoking.mutate()}
+        error={revoking.isError ? sentenceOf(revoking.error) : undefined}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,24 @@
+/** How content is sent: by ticket to a verified machine, encrypted for the provider's enclave, or with the key. */
+export const ways = ['private', 'e2ee', 'compatibility'] as const;
+export type Way = (typeof ways)[number];
+
+export const modes = ['chat', 'image', 'speech'] as const;
+export type Mode = (typeof modes)[number];
+
+/** What the address of the playground keeps. Content is never part of it. */
+export interface PlaygroundSearch {
+  readonly mode?: Mode;
+  readonly model?: string;
+  readonly way?: Way;
+}
+
+export function readPlaygroundSearch(search: Readonly<Record<string, unknown>>): PlaygroundSearch {
+  const mode = modes.find((one) => one === search.mode);
+  const way = ways.find((one) => one === search.way);
+  const { model } = search;
+  return {
+    ...(mode === undefined ? {} : { mode }),
+    ...(typeof model === 'string' && model !== '' && model.length <= 256 ? { model } : {}),
+    ...(way === undefined ? {} : { way }),
+  };
+}

@@ -1,0 +1,137 @@
+import type { CapabilitiesAnswer, ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { autoOption, modelOptions } from '../../models/model-options.ts';
+import { makeTabState } from '../../session/tab-state.ts';
+import { Combobox } from '../../ui/combobox.tsx';
+import { Card, EmptyState } from '../../ui/surface.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { gatewayVerificationQuery } from '../../verification/client.ts';
+import { ChatPanel } from './chat/chat-panel.tsx';
+import { initialSettings, problemsOf } from './chat/chat-settings.ts';
+import { Parameters } from './chat/parameters.tsx';
+import { useTabKey } from './inference-key.ts';
+import { KeyCard } from './key-card.tsx';
+import { ImagePanel } from './media/image-panel.tsx';
+import { SpeechPanel } from './media/speech-panel.tsx';
+import { obstacleOf } from './obstacle.ts';
+import type { Mode, PlaygroundSearch } from './playground-search.ts';
+import { useWay } from './use-way.ts';
+import { WayCard } from './way-card.tsx';
+import { chosenModel, modelsOf, waysFor } from './what-is-offered.ts';
+
+export interface PlaygroundProps {
+  readonly workspace: WorkspaceAnswer;
+  readonly models: readonly ModelAnswer[];
+  readonly capabilities: CapabilitiesAnswer;
+}
+
+const chatSettings = makeTabState(initialSettings);
+const simulationAllowed = makeTabState(false);
+
+const modeNames: Readonly<Record<Mode, string>> = { chat: 'Chat', image: 'Image', speech: 'Speech' };
+
+/** Model, way, key and parameters at one side; what is asked and answered at the other. */
+export function Playground({ workspace, models, capabilities }: PlaygroundProps) {
+  const search = useSearch({ from: '/session/playground' });
+  const navigate = useNavigate({ from: '/playground' });
+  const [tabKey, setTabKey] = useTabKey(workspace.id);
+  const settings = chatSettings.use();
+  const allowSimulated = simulationAllowed.use();
+
+  const offeredModes: readonly Mode[] = [
+    'chat',
+    ...(capabilities.image_generation.enabled ? (['image'] as const) : []),
+    ...(capabilities.speech_synthesis.enabled ? (['speech'] as const) : []),
+  ];
+  const mode = offeredModes.find((one) => one === search.mode) ?? 'chat';
+  const ofMode = modelsOf(models, mode);
+  const modelId = chosenModel(ofMode, mode, search.model);
+  const model = ofMode.find(({ id }) => id === modelId);
+  const offeredWays = waysFor(mode, model);
+  const way = offeredWays.find((one) => one === search.way) ?? offeredWays[0] ?? 'private';
+  const verification = useQuery({ ...gatewayVerificationQuery, enabled: way !== 'compatibility' });
+  const problems = problemsOf(settings);
+  const open = useWay(tabKey && { way, key: tabKey.key, allowSimulated });
+  const obstacle =
+    mode === 'chat' && Object.keys(problems).length > 0
+      ? 'A parameter is not right yet.'
+      : obstacleOf({ hasKey: tabKey !== undefined, way, verification: verification.data, allowSimulated });
+
+  const go = (part: PlaygroundSearch): void =>
+    void navigate({ search: { ...search, ...part }, replace: true, resetScroll: false });
+
+  const panel =
+    mode === 'chat' ? (
+      <ChatPanel
+        modelId={modelId}
+        model={model}
+        models={ofMode}
+        settings={settings}
+        way={way}
+        open={open}
+        obstacle={obstacle}
+      />
+    ) : model === undefined ? (
+      <EmptyState title="No model does this here" text="The operator has not listed one in the catalog." />
+    ) : mode === 'image' ? (
+      <ImagePanel key={model.id} model={model} open={open} obstacle={obstacle} />
+    ) : (
+      <SpeechPanel key={model.id} model={model} open={open} obstacle={obstacle} />
+    );
+  const content = (
+    <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem] xl:grid-cols-[minmax(0,1fr)_24rem]">
+      <div className="min-w-0 space-y-4 lg:order-2">
+        <Card>
+          <h2 className="sr-only">Model</h2>
+          <Combobox
+            label="Model"
+            value={modelId}
+            options={[...(mode === 'chat' ? [autoOption] : []), ...modelOptions(ofMode)]}
+            onChange={(chosen) => go({ model: chosen })}
+          />
+        </Card>
+        <KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} />
+        <WayCard
+          way={way}
+          offered={offeredWays}
+          onChange={(chosen) => go({ way: chosen })}
+          allowSimulated={allowSimulated}
+          onAllowSimulated={(allowed) => simulationAllowed.update(() => allowed)}
+        />
+        {mode === 'chat' && (
+          <Card>
+            <details>
+              <summary className="cursor-pointer font-semibold">
+                <h2 className="inline text-base font-semibold">Parameters</h2>
+              </summary>
+              <div className="mt-4">
+                <Parameters
+                  settings={settings}
+                  change={(part) => chatSettings.update((before) => ({ ...before, ...part }))}
+                  problems={problems}
+                  model={model}
+                  models={ofMode}
+                />
+              </div>
+            </details>
+          </Card>
+        )}
+      </div>
+      <div className="min-w-0 lg:order-1">{panel}</div>
+    </div>
+  );
+  if (offeredModes.length === 1) return content;
+  return (
+    <Tabs
+      label="What to ask for"
+      value={mode}
+      onChange={(chosen) => void navigate({ search: chosen === 'chat' ? {} : { mode: chosen }, replace: true })}
+      tabs={offeredModes.map((one) => ({
+        value: one,
+        label: modeNames[one],
+        content: one === mode ? content : null,
+      }))}
+    />
+  );
+}

@@ -1,0 +1,104 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { RadioCards } from '../../ui/field.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Card, ErrorState } from '../../ui/surface.tsx';
+import { gatewayVerificationQuery } from '../../verification/client.ts';
+import { VerdictBadge } from '../../verification/verdict-badge.tsx';
+import type { Way } from './playground-search.ts';
+import { standingOf } from './standing.ts';
+
+export interface WayCardProps {
+  readonly way: Way;
+  readonly offered: readonly Way[];
+  readonly onChange: (way: Way) => void;
+  readonly allowSimulated: boolean;
+  readonly onAllowSimulated: (allowed: boolean) => void;
+}
+
+const words = {
+  private: {
+    label: 'Private flow',
+    text: 'The key goes to control alone, content to the verified machine alone.',
+  },
+  e2ee: {
+    label: 'End-to-end encrypted',
+    text: 'And content is encrypted here for the provider’s verified enclave.',
+  },
+  compatibility: {
+    label: 'Compatibility mode',
+    text: 'Key and content go together, to a machine that is not verified first.',
+  },
+} as const;
+
+/** How content leaves this browser, and what is known of the machine that would read it. */
+export function WayCard({ way, offered, onChange, allowSimulated, onAllowSimulated }: WayCardProps) {
+  return (
+    <Card title="Way">
+      <div className="space-y-4">
+        {offered.length === 1 ? (
+          <p>
+            <span className="font-medium">{words[way].label}</span>
+            <span className="block text-sm text-muted">{words[way].text}</span>
+          </p>
+        ) : (
+          <RadioCards
+            legend="How content is sent"
+            value={way}
+            onChange={onChange}
+            choices={offered.map((one) => ({ value: one, ...words[one] }))}
+          />
+        )}
+        {way !== 'compatibility' && (
+          <Verification allowSimulated={allowSimulated} onAllowSimulated={onAllowSimulated} />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Verification({ allowSimulated, onAllowSimulated }: Pick<WayCardProps, 'allowSimulated' | 'onAllowSimulated'>) {
+  const { data, error, isFetching, refetch } = useQuery(gatewayVerificationQuery);
+  if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) {
+    return (
+      <div role="status" className="space-y-2">
+        <p className="text-sm text-muted">The confidential origin is being verified…</p>
+        <Skeleton className="h-6 w-44" />
+      </div>
+    );
+  }
+  const standing = standingOf(data);
+  return (
+    <section aria-label="Verification" aria-busy={isFetching} className="space-y-2 border-t border-line pt-3">
+      <p className="flex flex-wrap items-center gap-2">
+        <span className="text-sm">Verdict</span>
+        <VerdictBadge verdict={data.verdict} />
+      </p>
+      <p className="text-sm" role="status">
+        {standing.sentence}
+      </p>
+      {standing.kind === 'simulated' && (
+        <label className="flex items-start gap-2 text-sm">
+          <input
+            type="checkbox"
+            checked={allowSimulated}
+            onChange={(event) => onAllowSimulated(event.target.checked)}
+            className="mt-1 size-4 shrink-0 accent-accent"
+          />
+          Go on with simulated evidence, for development on this machine
+        </label>
+      )}
+      <p className="flex flex-wrap gap-x-4 text-sm">
+        <Link to="/verify" className="text-accent underline underline-offset-2">
+          Every check
+        </Link>
+        {standing.kind === 'refused' && (
+          <button type="button" className="text-accent underline underline-offset-2" onClick={() => void refetch()}>
+            Verify again
+          </button>
+        )}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,27 @@
+import type { ModelAnswer } from '@sotto/wire';
+import { autoModelId } from '../../models/model-options.ts';
+import type { Mode, Way } from './playground-search.ts';
+
+const modelTypes: Readonly<Record<Mode, ModelAnswer['model_type']>> = { chat: 'text', image: 'image', speech: 'tts' };
+
+/** The models that can be asked for something. */
+export const modelsOf = (models: readonly ModelAnswer[], mode: Mode): readonly ModelAnswer[] =>
+  models.filter(({ model_type, provider_routes }) => model_type === modelTypes[mode] && provider_routes.length > 0);
+
+/** The model that is asked: the one of the address where it is offered, else the first that takes plaintext, else `/auto`. */
+export function chosenModel(offered: readonly ModelAnswer[], mode: Mode, asked: string | undefined): string {
+  if (asked === autoModelId && mode === 'chat') return autoModelId;
+  const open = offered.find(({ provider_routes }) =>
+    provider_routes.some(({ privacy_class }) => privacy_class !== 'e2ee'),
+  );
+  return (offered.find(({ id }) => id === asked) ?? open ?? offered[0])?.id ?? autoModelId;
+}
+
+/** The ways in which a model can be asked. Media go by ticket only; encryption takes a route that it is encrypted for. */
+export function waysFor(mode: Mode, model: ModelAnswer | undefined): readonly Way[] {
+  const routes = model?.provider_routes ?? [];
+  const hasSealed = routes.some(({ privacy_class }) => privacy_class === 'e2ee');
+  if (mode !== 'chat') return ['private'];
+  if (hasSealed && routes.every(({ privacy_class }) => privacy_class === 'e2ee')) return ['e2ee'];
+  return hasSealed ? ['private', 'e2ee', 'compatibility'] : ['private', 'compatibility'];
+}

@@ -1,0 +1,104 @@
+import type { RoutingPreviewAnswer } from '@sotto/wire';
+import clsx from 'clsx';
+import { formatUsd } from '../../../format/money.ts';
+import { Badge, TierBadge } from '../../../ui/badge.tsx';
+import { Sentence } from '../../../ui/sentence.tsx';
+import { Notice } from '../../../ui/surface.tsx';
+import { priceText } from './price-text.ts';
+import { ruleName } from './rule-names.ts';
+
+/** The plan in its order, and why every other route is not in it. */
+export function Decision({ answer, isBehind }: { answer: RoutingPreviewAnswer; isBehind: boolean }) {
+  const { plan, excluded, refusal, choice, hold_usd: hold, routing, model } = answer;
+  return (
+    <div className={clsx('space-y-4 transition-opacity', isBehind && 'opacity-60')}>
+      <p role="status" className="sr-only">
+        {isBehind
+          ? 'The preview is being worked out.'
+          : refusal === null
+            ? `${count(plan.length, 'provider')} would be tried, ${count(excluded.length, 'route')} left out.`
+            : `The request would be refused: ${refusal.message}`}
+      </p>
+      {refusal !== null && (
+        <Notice tone="danger">
+          <p className="font-medium">It would be refused</p>
+          <p>
+            <Sentence text={refusal.message} />
+          </p>
+          <p className="font-mono text-sm">{refusal.type}</p>
+        </Notice>
+      )}
+      {choice !== null && (
+        <p>
+          <span className="font-medium break-all">{model}</span>
+          <span className="block text-sm text-muted">
+            <Sentence text={choice} />
+          </span>
+        </p>
+      )}
+      {plan.length > 0 && (
+        <section>
+          <h3 className="mb-2 text-sm font-medium">Tried in this order</h3>
+          <ol className="space-y-2">
+            {plan.map((route, index) => (
+              <li
+                key={`${route.model} ${route.provider} ${String(index)}`}
+                className="flex gap-3 rounded-xl border border-line p-3"
+              >
+                <span aria-hidden className="w-5 shrink-0 text-right text-muted tabular-nums">
+                  {index + 1}
+                </span>
+                <div className="min-w-0 flex-1">
+                  <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+                    <span className="font-medium break-all">{route.provider}</span>
+                    <TierBadge tier={route.privacy_class} />
+                    {route.shares_traffic && <Badge tone="info">shares traffic</Badge>}
+                    {route.penalized && <Badge tone="warn">failed lately</Badge>}
+                  </p>
+                  <p className="text-sm text-muted tabular-nums">{priceText(route.pricing)}</p>
+                  {routing === 'exact' && route.model !== model && (
+                    <p className="text-sm break-all text-muted">{route.model}</p>
+                  )}
+                </div>
+              </li>
+            ))}
+          </ol>
+          {plan.some(({ shares_traffic }) => shares_traffic) && (
+            <p className="mt-2 text-sm text-muted">
+              Routes that share traffic score within 10 % of the best: each is first for an equal part of the requests.
+            </p>
+          )}
+        </section>
+      )}
+      {hold !== null && (
+        <p className="text-sm">
+          Set aside before the first attempt: <span className="font-medium tabular-nums">{formatUsd(hold)}</span>
+          <span className="block text-muted">
+            The most that it could cost; what was not used is free again at the end.
+          </span>
+        </p>
+      )}
+      {excluded.length > 0 && (
+        <section>
+          <h3 className="mb-2 text-sm font-medium">Left out</h3>
+          <ul className="divide-y divide-line">
+            {excluded.map((route, index) => (
+              <li key={`${route.model} ${route.provider} ${String(index)}`} className="py-2">
+                <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+                  <span className="font-medium break-all">{route.provider}</span>
+                  <Badge>{ruleName(route.rule)}</Badge>
+                  {routing === 'auto' && <span className="text-sm break-all text-muted">{route.model}</span>}
+                </p>
+                <p className="text-sm text-muted">
+                  <Sentence text={route.message} />
+                </p>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+const count = (number: number, noun: string): string => `${String(number)} ${noun}${number === 1 ? '' : 's'}`;

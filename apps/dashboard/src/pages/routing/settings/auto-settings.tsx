@@ -1,0 +1,92 @@
+import type { ModelAnswer } from '@sotto/wire';
+import { CheckList } from '../../../ui/check-list.tsx';
+import { RadioCards } from '../../../ui/field.tsx';
+import { Card } from '../../../ui/surface.tsx';
+import { isWeakerBoundary } from '../boundaries.ts';
+import type { SettingsProps } from './settings-props.ts';
+
+const strategies = [
+  { value: 'balanced', label: 'Balanced', text: 'Strongest tier, then cost, speed and success together.' },
+  { value: 'cheapest', label: 'Cheapest', text: 'Lowest price, then strongest tier.' },
+  { value: 'fastest', label: 'Fastest', text: 'Shortest time to first token, then price.' },
+  { value: 'most_private', label: 'Most private', text: 'Strongest tier, then price.' },
+] as const;
+
+const tiers = [
+  { value: 'Standard', label: 'Standard', text: 'Every tier.' },
+  { value: 'Private', label: 'Private', text: 'Private or stronger.' },
+  { value: 'Maximum', label: 'Maximum', text: 'TEE or stronger.' },
+] as const;
+
+const modes = [
+  { value: 'all', label: 'All models' },
+  { value: 'only', label: 'Only these' },
+  { value: 'except', label: 'All except these' },
+] as const;
+
+/** How `/auto` chooses a model. */
+export function AutoSettings({
+  draft,
+  change,
+  disabled,
+  problems,
+  models,
+}: SettingsProps & { readonly models: readonly ModelAnswer[] }) {
+  const { auto, privacy_boundary: boundary } = draft;
+  const { mode, ids } = auto.models;
+  const text = models.filter(({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0);
+  const gone = ids.filter((id) => !text.some((model) => model.id === id));
+  return (
+    <Card
+      title="Auto router"
+      lead="How the model is chosen for requests to /auto. Requests that name a model are not affected."
+    >
+      <div className="space-y-5">
+        <RadioCards
+          legend="Strategy"
+          value={auto.strategy}
+          choices={strategies}
+          disabled={disabled}
+          onChange={(strategy) => change({ auto: { ...auto, strategy } })}
+        />
+        <RadioCards
+          legend="Allowed tiers"
+          hint="Never below the privacy boundary."
+          value={auto.tiers}
+          disabled={disabled}
+          choices={tiers.map((choice) => ({ ...choice, disabled: isWeakerBoundary(choice.value, boundary) }))}
+          onChange={(chosen) => change({ auto: { ...auto, tiers: chosen } })}
+        />
+        <RadioCards
+          legend="Allowed models"
+          value={mode}
+          choices={modes}
+          disabled={disabled}
+          onChange={(chosen) => change({ auto: { ...auto, models: { mode: chosen, ids } } })}
+        />
+        {mode !== 'all' && (
+          <CheckList
+            legend={mode === 'only' ? 'Models that may be chosen' : 'Models that are never chosen'}
+            searchLabel="Search models"
+            error={problems.models}
+            disabled={disabled}
+            isChecked={(id) => ids.includes(id)}
+            onToggle={(id, checked) =>
+              change({
+                auto: { ...auto, models: { mode, ids: checked ? [...ids, id] : ids.filter((one) => one !== id) } },
+              })
+            }
+            items={[
+              ...text.map(({ id }) => ({ id, label: id })),
+              ...gone.map((id) => ({
+                id,
+                label: id,
+                detail: <span className="text-sm text-muted">not in the catalog</span>,
+              })),
+            ]}
+          />
+        )}
+      </div>
+    </Card>
+  );
+}
