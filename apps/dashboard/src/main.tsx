@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { makeQueryClient } from './api/query-client.ts';
 import { makeRouter } from './router.tsx';
 import { takeLinkToken } from './session/link-token.ts';
-import { sessionQuery } from './session/session.ts';
+import { leaveSession } from './session/session.ts';
 import { startTheme } from './shell/theme.ts';
 import { Toasts } from './ui/toasts.tsx';
 import './styles.css';
@@ -16,7 +16,7 @@ setNonce(document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.
 startTheme();
 
 const queryClient = makeQueryClient(() => {
-  queryClient.setQueryData(sessionQuery.queryKey, null);
+  leaveSession(queryClient);
   void router.invalidate();
 });
 for (const page of ['verify-email', 'reset-password', 'invitations'] as const) {

@@ -1,4 +1,4 @@
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../api/call.ts';
 import { forgetTab } from './tab-state.ts';
 
@@ -28,8 +28,25 @@ export function useSignOut(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
     await call('/auth/sign-out', { method: 'POST' });
-    client.clear();
-    forgetTab();
-    client.setQueryData(sessionQuery.queryKey, null);
+    leaveSession(client);
   };
+}
+
+/** What stands around every page observes these; they say nothing of whom a page was shown to. */
+const kept: ReadonlySet<unknown> = new Set([sessionQuery.queryKey[0], 'capabilities']);
+
+const forgetShown = (client: QueryClient): void =>
+  client.removeQueries({ predicate: ({ queryKey }) => !kept.has(queryKey[0]) });
+
+/** After a sign-in: asks who one is now, and forgets what was shown to whoever it was before. */
+export async function enterSession(client: QueryClient): Promise<void> {
+  forgetShown(client);
+  await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
+}
+
+/** The session has ended: nobody is signed in, and what it had shown is forgotten. */
+export function leaveSession(client: QueryClient): void {
+  client.setQueryData(sessionQuery.queryKey, null);
+  forgetShown(client);
+  forgetTab();
 }

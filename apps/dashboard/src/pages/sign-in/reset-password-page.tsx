@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
-import { sessionQuery } from '../../session/session.ts';
+import { leaveSession } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Entry } from './entry.tsx';
 import { LinkIncomplete } from './link-incomplete.tsx';
@@ -17,8 +17,7 @@ export function ResetPasswordPage() {
     onSuccess: () => {
       forgetLinkToken('reset-password');
       // All sessions have ended, this browser's with them.
-      client.clear();
-      client.setQueryData(sessionQuery.queryKey, null);
+      leaveSession(client);
     },
   });
   const submit = (event: FormEvent<HTMLFormElement>): void => {

@@ -5,7 +5,7 @@ import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { ApiError, call, sentenceOf } from '../../api/call.ts';
 import { canUsePasskeys, offerPasskeys, passkeySentence, signInWithPasskey } from '../../session/passkeys.ts';
 import { safeReturnTo } from '../../session/return-to.ts';
-import { sessionQuery } from '../../session/session.ts';
+import { enterSession } from '../../session/session.ts';
 import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -26,8 +26,7 @@ export function SignInPage() {
   const client = useQueryClient();
   const router = useRouter();
   const enter = useCallback(async () => {
-    client.clear();
-    await client.fetchQuery(sessionQuery);
+    await enterSession(client);
     router.history.push(safeReturnTo(returnTo));
   }, [client, router, returnTo]);
   useEffect(() => {

@@ -3,7 +3,7 @@ import { Link, useRouter } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
-import { sessionQuery } from '../../session/session.ts';
+import { enterSession, sessionQuery } from '../../session/session.ts';
 import { aboutWhatWasTyped } from '../../session/sign-in-methods.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -25,8 +25,7 @@ export function VerifyEmailPage() {
       ),
     onSuccess: async ({ signedIn }) => {
       forgetLinkToken('verify-email');
-      client.clear();
-      await client.fetchQuery(sessionQuery);
+      await enterSession(client);
       await router.navigate({ to: signedIn ? '/account' : '/sign-in' });
     },
   });
