@@ -140,7 +140,8 @@ export {
 } from './errors.ts';
 export { formatResetDuration, headerNames } from './headers.ts';
 export { autoModelId, type ModelReference, type ModelSuffix, parseModelReference } from './model-id.ts';
-export { comparePrivacy, type PrivacyClass, privacyClasses, privacyClassSchema, strongest } from './privacy.ts';
+export { comparePrivacy, type PrivacyClass, privacyClasses, strongest } from './privacy.ts';
+export { privacyClassSchema } from './privacy-schema.ts';
 export type { ReasoningDetail } from './reasoning-details.ts';
 export {
   type AttestationTicketRequest,

@@ -1,10 +1,6 @@
-import * as z from 'zod';
-
 /** Privacy classes, weakest to strongest (interface 1). */
 export const privacyClasses = ['anonymous', 'private', 'tee', 'e2ee'] as const;
-// Marked so that pages which want the list alone do without the library.
-export const privacyClassSchema = /* @__PURE__ */ z.enum(privacyClasses);
-export type PrivacyClass = z.infer<typeof privacyClassSchema>;
+export type PrivacyClass = (typeof privacyClasses)[number];
 
 const rank: Record<PrivacyClass, number> = { anonymous: 0, private: 1, tee: 2, e2ee: 3 };
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { appScopeSchema } from '../app-scopes.ts';
-import { workspaceRoleSchema } from '../workspace-role.ts';
+import { workspaceRoleSchema } from '../workspace-role-schema.ts';
 
 const instant = z.iso.datetime();
 

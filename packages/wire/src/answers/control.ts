@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy.ts';
+import { privacyClassSchema } from '../privacy-schema.ts';
 
 const instant = z.iso.datetime();
 const usd = z.number();

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy.ts';
+import { privacyClassSchema } from '../privacy-schema.ts';
 import { pricingAnswerSchema } from './control.ts';
 
 /** Answer of `POST /routing/preview` (design 6). */

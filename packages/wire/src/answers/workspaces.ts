@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { workspaceRoleSchema } from '../workspace-role.ts';
+import { workspaceRoleSchema } from '../workspace-role-schema.ts';
 
 const instant = z.iso.datetime();
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy.ts';
+import { privacyClassSchema } from '../privacy-schema.ts';
 import { maxPriceSchema, providerIdSchema, requestSorts } from './provider-policy.ts';
 
 export const boundaries = ['Standard', 'Private', 'Maximum'] as const;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { privacyClassSchema } from '../privacy.ts';
+import { privacyClassSchema } from '../privacy-schema.ts';
 
 /** `acme`, or `acme/eu` for a variant or region of it (design 6). */
 export const providerIdPattern = /^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { workspaceRoleSchema } from '../workspace-role.ts';
+import { workspaceRoleSchema } from '../workspace-role-schema.ts';
 import { storableText } from './storable-text.ts';
 
 const workspaceName = storableText.trim().min(1).max(100);
