@@ -221,11 +221,11 @@ await describeDashboard('playground', (stage) => {
     const content =
       'A function that adds two numbers, and what it returns:\n```ts\nexport const add = (left: number, right: number): number => left + right; // and a line that is long enough to scroll\n```\nCall it as `add(1, 2)`.';
     stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
-    const ann = await stage.person();
+    // Each signs in four times, and nobody may do that often.
     await expectGoodLooks(stage, {
       name: 'playground-empty',
       path: '/playground?model=acme/thinker',
-      as: ann,
+      as: await stage.person(),
       shown: async (page) => {
         await page.getByText('Untrusted', { exact: true }).waitFor();
         await page.getByText('Parameters').click();
@@ -234,7 +234,7 @@ await describeDashboard('playground', (stage) => {
     await expectGoodLooks(stage, {
       name: 'playground-chat',
       path: '/playground?model=acme/small',
-      as: ann,
+      as: await stage.person(),
       shown: async (page) => {
         await page.getByRole('button', { name: 'Make a key' }).click();
         await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
@@ -250,7 +250,7 @@ await describeDashboard('playground', (stage) => {
     await expectGoodLooks(stage, {
       name: 'playground-image',
       path: '/playground?mode=image',
-      as: ann,
+      as: await stage.person(),
       shown: (page) => page.getByText('Untrusted', { exact: true }).waitFor(),
     });
   });

@@ -127,17 +127,17 @@ await describeDashboard('routing', (stage) => {
   });
 
   it('looks well', async () => {
-    const ann = await stage.person();
+    // Each signs in four times, and nobody may do that often.
     await expectGoodLooks(stage, {
       name: 'routing',
       path: '/routing?model=acme/wide',
-      as: ann,
+      as: await stage.person(),
       shown: (page) => page.getByRole('heading', { name: 'Left out' }).waitFor(),
     });
     await expectGoodLooks(stage, {
       name: 'routing-changed',
       path: '/routing?model=/auto&minimum_privacy=e2ee',
-      as: ann,
+      as: await stage.person(),
       shown: async (page) => {
         await page.getByRole('group', { name: 'Allowed models' }).getByLabel('Only these').check();
         await page.getByText('It would be refused').waitFor();
@@ -146,7 +146,7 @@ await describeDashboard('routing', (stage) => {
     await expectGoodLooks(stage, {
       name: 'routing-leave',
       path: '/routing',
-      as: ann,
+      as: await stage.person(),
       shown: async (page) => {
         await page.getByLabel('Input', { exact: true }).fill('2');
         await page.getByRole('link', { name: /^Balance/ }).click();

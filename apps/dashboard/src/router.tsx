@@ -14,6 +14,7 @@ import { NotFoundPage } from './pages/not-found-page.tsx';
 import { readPlaygroundSearch } from './pages/playground/playground-search.ts';
 import { readShape } from './pages/routing/preview/request-shape.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
+import { readVerifySearch } from './pages/verify/verify-search.ts';
 import { safeReturnTo } from './session/return-to.ts';
 import { sessionQuery } from './session/session.ts';
 import { Shell } from './shell/shell.tsx';
@@ -87,6 +88,12 @@ const routes = rootRoute.addChildren([
       component: lazyRouteComponent(() => import('./pages/models/model-page.tsx'), 'ModelPage'),
     }),
   ]),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/verify',
+    validateSearch: readVerifySearch,
+    component: lazyRouteComponent(() => import('./pages/verify/verify-page.tsx'), 'VerifyPage'),
+  }),
   sessionRoute.addChildren([
     createRoute({
       getParentRoute: () => sessionRoute,

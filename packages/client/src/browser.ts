@@ -19,8 +19,10 @@ export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
 export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
 export { type ClientPins, shippedPins } from './pins/client-pins.ts';
+export { readPins } from './pins/read-pins.ts';
 export type { AskE2ee, PrivateFetchOptions } from './private/create-private-fetch.ts';
 export type { PrivateFetch } from './private/private-fetch.ts';
+export { reportJson } from './report/report-json.ts';
 export type { VerificationReport, VerifyOptions } from './report/verify.ts';
 
 /**

@@ -12,8 +12,30 @@ const outcomes = {
   not_made: { word: 'Not made', icon: <CircleMinus aria-hidden className={`${size} text-muted`} /> },
 } as const;
 
+/** Checks by how they ended, what matters most first. */
+export function CheckGroups({ checks }: { checks: readonly Check[] }) {
+  const { failed, passed, notMade } = byOutcome(checks);
+  const groups = [
+    { title: 'Failed', checks: failed },
+    { title: 'Passed', checks: passed },
+    { title: 'Not made', checks: notMade },
+  ];
+  return (
+    <div className="space-y-6">
+      {groups
+        .filter(({ checks: { length } }) => length > 0)
+        .map(({ title, checks: ended }) => (
+          <section key={title}>
+            <h3 className="text-sm font-medium">{`${title} (${String(ended.length)})`}</h3>
+            <Checks label={title} checks={ended} />
+          </section>
+        ))}
+    </div>
+  );
+}
+
 /** Each check with what it asks, how it ended, and why where it did not pass. */
-export function Checks({ checks, label }: { checks: readonly Check[]; label: string }) {
+function Checks({ checks, label }: { checks: readonly Check[]; label: string }) {
   return (
     <ul aria-label={label} className="divide-y divide-line">
       {checks.map((check) => {
@@ -22,9 +44,9 @@ export function Checks({ checks, label }: { checks: readonly Check[]; label: str
           <li key={check.name} className="flex gap-3 py-2.5">
             {icon}
             <div className="min-w-0 flex-1">
-              <p className="flex flex-wrap items-baseline justify-between gap-x-4">
-                <span className="min-w-0">{checkWords[check.name]}</span>
-                <span className="text-sm text-muted">{word}</span>
+              <p>
+                {checkWords[check.name]}
+                <span className="sr-only">: {word}</span>
               </p>
               <p className="font-mono text-[0.8125rem] break-all text-muted">{check.name}</p>
               {check.outcome !== 'passed' && <p className="text-sm break-words">{reasonOf(check.reason)}</p>}

@@ -16,27 +16,6 @@ export function reportText({ gateway, enclave }: VerificationReport): string {
   ].join('\n');
 }
 
-/** A report for programs. */
-export function reportJson({ gateway, enclave }: VerificationReport): string {
-  const { origin, nonce, verifiedAt, verdict, teeType, tlsKeySeen, absence, checks, keySet } = gateway;
-  return `${JSON.stringify(
-    {
-      origin,
-      nonce,
-      verified_at: new Date(verifiedAt).toISOString(),
-      verdict,
-      tee_type: teeType ?? null,
-      tls_key_seen: tlsKeySeen,
-      ...(absence === undefined ? {} : { absence }),
-      checks,
-      key_set: keySet ?? null,
-      ...(enclave === undefined ? {} : { enclave: enclaveJson(enclave) }),
-    },
-    undefined,
-    2,
-  )}\n`;
-}
-
 function standing({ origin, verdict, teeType, verifiedAt, tlsKeySeen, absence }: OriginVerification): string[] {
   return [
     `Confidential origin  ${origin}`,
@@ -61,23 +40,6 @@ function enclaveLines(enclave: EnclaveVerification | EnclaveAbsence): string[] {
     ...checkLines(checks),
     ...tlsSpkiSha256.map((spki) => `TLS key of the enclave: sha256 ${spki}`),
   ];
-}
-
-function enclaveJson(enclave: EnclaveVerification | EnclaveAbsence): object {
-  if (!isVerified(enclave)) return { verdict: 'unavailable', ...enclave };
-  const { provider, model, nonce, verifiedAt, verdict, contentVisible, isCurrent, gpu, checks, sessionId } = enclave;
-  return {
-    provider,
-    model,
-    nonce,
-    verified_at: new Date(verifiedAt).toISOString(),
-    verdict,
-    content_visible: contentVisible,
-    is_current: isCurrent,
-    gpu,
-    session_id: sessionId ?? null,
-    checks,
-  };
 }
 
 const words = { passed: 'passed  ', failed: 'FAILED  ', not_made: 'not made' } as const;

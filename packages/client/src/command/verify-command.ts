@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util';
 import { meetsVerdict } from '@sotto/attestation';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
+import { reportJson } from '../report/report-json.ts';
 import { type EnclaveAsked, isVerified, verifyWith } from '../report/verify.ts';
-import { reportJson, reportText } from './report-text.ts';
+import { reportText } from './report-text.ts';
 import { asUsage, onlyOne, readKey, readPinsFile, readVerdict, required } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 

@@ -1,4 +1,4 @@
-import type { EnclaveVerification, OriginVerification } from '@sotto/client';
+import type { ClientPins, EnclaveVerification, OriginVerification } from '@sotto/client';
 import { unreachable } from '../../api/call.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { loadClient, shownError } from '../../verification/client.ts';
@@ -9,6 +9,8 @@ export interface WayOptions {
   readonly key: string;
   /** Accepts simulated evidence of this very machine; the client refuses it everywhere else. */
   readonly allowSimulated: boolean;
+  /** Machines that somebody accepts; else those of this build. */
+  readonly pins: ClientPins | undefined;
 }
 
 /** What was verified for an answer. */
@@ -25,7 +27,7 @@ export interface OpenWay {
 }
 
 /** Opens a way; what it verified is kept, so that the next request need not wait. */
-export async function openWay({ way, key, allowSimulated }: WayOptions): Promise<OpenWay> {
+export async function openWay({ way, key, allowSimulated, pins }: WayOptions): Promise<OpenWay> {
   if (way === 'compatibility') return { send: withKey(key), vouched: () => ({}) };
   const { createPrivateFetch, createE2eeChat } = await loadClient();
   let gateway: OriginVerification | undefined;
@@ -36,6 +38,7 @@ export async function openWay({ way, key, allowSimulated }: WayOptions): Promise
     baseOrigin: confidentialOrigin,
     allowSimulated,
     ticketsAhead: 1,
+    ...(pins === undefined ? {} : { pins }),
     onVerified: (verification: OriginVerification) => {
       gateway = verification;
     },

@@ -1,17 +1,18 @@
 import type { CapabilitiesAnswer, ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { KeyCard } from '../../inference-key/key-card.tsx';
+import { useTabKey } from '../../inference-key/tab-key.ts';
 import { autoOption, modelOptions } from '../../models/model-options.ts';
 import { makeTabState } from '../../session/tab-state.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { Card, EmptyState } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { gatewayVerificationQuery } from '../../verification/client.ts';
+import { ownPins } from '../../verification/pins.ts';
 import { ChatPanel } from './chat/chat-panel.tsx';
 import { initialSettings, problemsOf } from './chat/chat-settings.ts';
 import { Parameters } from './chat/parameters.tsx';
-import { useTabKey } from './inference-key.ts';
-import { KeyCard } from './key-card.tsx';
 import { ImagePanel } from './media/image-panel.tsx';
 import { SpeechPanel } from './media/speech-panel.tsx';
 import { obstacleOf } from './obstacle.ts';
@@ -50,9 +51,10 @@ export function Playground({ workspace, models, capabilities }: PlaygroundProps)
   const model = ofMode.find(({ id }) => id === modelId);
   const offeredWays = waysFor(mode, model);
   const way = offeredWays.find((one) => one === search.way) ?? offeredWays[0] ?? 'private';
-  const verification = useQuery({ ...gatewayVerificationQuery, enabled: way !== 'compatibility' });
+  const pins = ownPins.use();
+  const verification = useQuery({ ...gatewayVerificationQuery(pins), enabled: way !== 'compatibility' });
   const problems = problemsOf(settings);
-  const open = useWay(tabKey && { way, key: tabKey.key, allowSimulated });
+  const open = useWay(tabKey && { way, key: tabKey.key, allowSimulated, pins });
   const obstacle =
     mode === 'chat' && Object.keys(problems).length > 0
       ? 'A parameter is not right yet.'

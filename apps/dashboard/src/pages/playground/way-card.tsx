@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { CheckField } from '../../ui/check-field.tsx';
 import { RadioCards } from '../../ui/field.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { Card, ErrorState } from '../../ui/surface.tsx';
 import { gatewayVerificationQuery } from '../../verification/client.ts';
+import { ownPins } from '../../verification/pins.ts';
 import { VerdictBadge } from '../../verification/verdict-badge.tsx';
 import type { Way } from './playground-search.ts';
 import { standingOf } from './standing.ts';
@@ -58,7 +60,7 @@ export function WayCard({ way, offered, onChange, allowSimulated, onAllowSimulat
 }
 
 function Verification({ allowSimulated, onAllowSimulated }: Pick<WayCardProps, 'allowSimulated' | 'onAllowSimulated'>) {
-  const { data, error, isFetching, refetch } = useQuery(gatewayVerificationQuery);
+  const { data, error, isFetching, refetch } = useQuery(gatewayVerificationQuery(ownPins.use()));
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) {
     return (
@@ -79,15 +81,12 @@ function Verification({ allowSimulated, onAllowSimulated }: Pick<WayCardProps, '
         {standing.sentence}
       </p>
       {standing.kind === 'simulated' && (
-        <label className="flex items-start gap-2 text-sm">
-          <input
-            type="checkbox"
-            checked={allowSimulated}
-            onChange={(event) => onAllowSimulated(event.target.checked)}
-            className="mt-1 size-4 shrink-0 accent-accent"
-          />
-          Go on with simulated evidence, for development on this machine
-        </label>
+        <CheckField
+          label="Go on with simulated evidence"
+          hint="For development on this machine."
+          checked={allowSimulated}
+          onChange={onAllowSimulated}
+        />
       )}
       <p className="flex flex-wrap gap-x-4 text-sm">
         <Link to="/verify" className="text-accent underline underline-offset-2">

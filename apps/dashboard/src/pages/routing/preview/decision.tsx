@@ -1,5 +1,4 @@
 import type { RoutingPreviewAnswer } from '@sotto/wire';
-import clsx from 'clsx';
 import { formatUsd } from '../../../format/money.ts';
 import { Badge, TierBadge } from '../../../ui/badge.tsx';
 import { Sentence } from '../../../ui/sentence.tsx';
@@ -11,7 +10,7 @@ import { ruleName } from './rule-names.ts';
 export function Decision({ answer, isBehind }: { answer: RoutingPreviewAnswer; isBehind: boolean }) {
   const { plan, excluded, refusal, choice, hold_usd: hold, routing, model } = answer;
   return (
-    <div className={clsx('space-y-4 transition-opacity', isBehind && 'opacity-60')}>
+    <div className="space-y-4">
       <p role="status" className="sr-only">
         {isBehind
           ? 'The preview is being worked out.'

@@ -40,6 +40,11 @@ export function PreviewPanel({
     <div className="space-y-4">
       <Card
         title="Preview"
+        actions={
+          <span aria-hidden className="text-sm text-muted">
+            {isBehind && 'Updating…'}
+          </span>
+        }
         lead={
           isDraft
             ? 'Under the settings beside, not saved yet. Nothing is sent.'

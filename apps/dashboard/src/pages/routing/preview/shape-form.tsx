@@ -2,6 +2,7 @@ import type { ModelAnswer } from '@sotto/wire';
 import { useState } from 'react';
 import { autoOption, modelOptions } from '../../../models/model-options.ts';
 import { tierOrder } from '../../../ui/badge.tsx';
+import { CheckField } from '../../../ui/check-field.tsx';
 import { Combobox } from '../../../ui/combobox.tsx';
 import { SelectField, TextField } from '../../../ui/field.tsx';
 import { tierName } from '../boundaries.ts';
@@ -64,18 +65,15 @@ export function ShapeForm({ shape, change, models }: ShapeFormProps) {
         <legend className="mb-1 text-sm font-medium">It needs</legend>
         <div className="flex flex-wrap gap-x-5 gap-y-1">
           {needs.map((need) => (
-            <label key={need} className="flex min-h-9 items-center gap-2">
-              <input
-                type="checkbox"
-                checked={shape.needs?.includes(need) ?? false}
-                onChange={(event) => {
-                  const others = (shape.needs ?? []).filter((one) => one !== need);
-                  change({ needs: event.target.checked ? [...others, need] : others });
-                }}
-                className="size-4 accent-accent"
-              />
-              {needNames[need]}
-            </label>
+            <CheckField
+              key={need}
+              label={needNames[need]}
+              checked={shape.needs?.includes(need) ?? false}
+              onChange={(checked) => {
+                const others = (shape.needs ?? []).filter((one) => one !== need);
+                change({ needs: checked ? [...others, need] : others });
+              }}
+            />
           ))}
         </div>
       </fieldset>

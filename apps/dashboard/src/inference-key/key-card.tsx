@@ -1,15 +1,15 @@
 import type { WorkspaceAnswer } from '@sotto/wire';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { call, sentenceOf } from '../../api/call.ts';
-import { createKey } from '../../api/keys.ts';
-import { formatUsd } from '../../format/money.ts';
-import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { Card } from '../../ui/surface.tsx';
-import { useAnnounce } from '../../ui/toasts.tsx';
-import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './inference-key.ts';
+import { call, sentenceOf } from '../api/call.ts';
+import { createKey } from '../api/keys.ts';
+import { formatUsd } from '../format/money.ts';
+import { Button } from '../ui/button.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Card } from '../ui/surface.tsx';
+import { useAnnounce } from '../ui/toasts.tsx';
+import { defaultLimitUsd, readKey, type TabKey, tabKeyOf } from './tab-key.ts';
 
 export interface KeyCardProps {
   readonly workspace: WorkspaceAnswer;
