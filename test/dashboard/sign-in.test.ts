@@ -20,6 +20,8 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
       // Browsers have no passkeys for addresses.
       host: 'localhost',
       mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
+      // Nobody listens there.
+      openid: { issuer: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', name: 'Example Inc' },
     });
   });
   afterAll(async () => {
@@ -108,6 +110,7 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await dialog.getByRole('alert').waitFor();
     await dialog.getByLabel('Code that the app shows').fill(totpCode(uri, Date.now()));
     await dialog.getByRole('button', { name: 'Switch on' }).click();
+    await dialog.getByTestId('backup-codes').waitFor();
     const codes = await dialog.getByTestId('backup-codes').locator('li').allTextContents();
     expect(codes).toHaveLength(10);
     const [download] = await Promise.all([
@@ -142,7 +145,7 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     const page = await browser.open('/account', { as: person });
     const protocol = await page.context().newCDPSession(page);
     await protocol.send('WebAuthn.enable');
-    const { authenticatorId } = await protocol.send('WebAuthn.addVirtualAuthenticator', {
+    await protocol.send('WebAuthn.addVirtualAuthenticator', {
       options: {
         protocol: 'ctap2',
         transport: 'internal',
@@ -165,12 +168,11 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.goto('/sign-in');
     await page.getByRole('heading', heading('First steps')).waitFor();
 
-    // By the button, while nothing is chosen there.
+    // By the button, in a browser that does not offer them there.
     await page.context().clearCookies();
-    await protocol.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false });
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
     await page.goto('/sign-in?return_to=%2Faccount');
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await protocol.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: true });
     await page.getByRole('heading', heading('Account and security')).waitFor();
     await page.getByRole('button', { name: 'Remove My laptop' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
@@ -256,8 +258,15 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByText('No invitation waits').waitFor();
   });
 
-  it('looks well', async () => {
-    const person = await world.verified();
+  it('offers the OpenID provider by its name, and says what went wrong there', async () => {
+    const page = await browser.open('/sign-in?error=account_not_linked');
+    await page.getByText('nobody has verified the address').waitFor();
+    await page.getByRole('button', { name: 'Continue with Example Inc' }).click();
+    await page.getByText('Example Inc cannot be reached now.').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('looks well before one is signed in', async () => {
     const shown = (name: string) => (page: Page) => page.getByRole('heading', heading(name)).waitFor();
     await expectGoodLooks(browser, { name: 'sign-in', path: '/sign-in', shown: shown('Sign in') });
     await expectGoodLooks(browser, { name: 'sign-up', path: '/sign-up', shown: shown('Create an account') });
@@ -272,6 +281,10 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
       path: '/verify-email#token=x',
       shown: shown('Confirm your address'),
     });
+  }, 240_000);
+
+  it('looks well to whoever is', async () => {
+    const [person, guest] = [await world.verified(), await world.verified()];
     await expectGoodLooks(browser, {
       name: 'account',
       path: '/account',
@@ -282,11 +295,27 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
         await page.getByLabel('Current password').waitFor();
       },
     });
+    const owner = await browser.open('/workspaces', { as: await world.verified() });
+    for (const [name, role] of [
+      ['Research', 'member'],
+      ['A workspace with quite a long name', 'viewer'],
+    ]) {
+      const made = await owner.request.post('/v1/workspaces', { data: { name } });
+      const { id } = (await made.json()) as { id: string };
+      const offered = { email: guest.email, role };
+      await owner.request.post(`/v1/workspaces/${id}/invitations`, { data: offered });
+    }
+    await expectGoodLooks(browser, {
+      name: 'invitations',
+      path: '/invitations',
+      as: guest,
+      shown: (page) => page.getByText('A workspace with quite a long name').first().waitFor(),
+    });
     await expectGoodLooks(browser, {
       name: 'invitations-empty',
       path: '/invitations',
       as: person,
       shown: (page) => page.getByText('No invitation waits').waitFor(),
     });
-  });
+  }, 240_000);
 });
