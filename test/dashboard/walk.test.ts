@@ -49,12 +49,12 @@ await describeDashboard(
       const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
       expect(await run(command)).toMatchObject({ object: 'chat.completion' });
 
-      // A key with a limit, until that is reached.
-      const limited = await makeKey(page, 'A little', '0.01');
-      const withLimited = command.replace(/sotto_inf_\w+/, limited);
+      // A key with a limit, until that is reached: what a request may cost at most has to fit under it.
+      const limited = await makeKey(page, 'A little', '0.0017');
+      const withLimited = command.replace(/sotto_inf_[\w-]+/, limited);
       const answers: (string | undefined)[] = [];
       while (answers.at(-1) !== 'insufficient_balance' && answers.length < 50) {
-        const { object, error } = await run(withLimited.replace('"Hello"', '"Hello", "name": "x"'));
+        const { object, error } = await run(withLimited);
         answers.push(object ?? error?.type);
       }
       expect(answers[0]).toBe('chat.completion');
@@ -96,7 +96,8 @@ await describeDashboard(
       await elsewhere.getByRole('heading', heading('Account and security')).waitFor();
       await page.goto('/account');
       await page.getByRole('button', { name: 'End all others' }).click();
-      await page.getByRole('button', { name: 'End all others' }).waitFor({ state: 'hidden' });
+      await page.getByRole('alertdialog').getByRole('button', { name: /^End/ }).click();
+      await page.getByRole('alertdialog').waitFor({ state: 'hidden' });
       await elsewhere.reload();
       await elsewhere.getByRole('heading', heading('Sign in')).waitFor();
     }, 180_000);
@@ -165,7 +166,7 @@ async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
   await theirs.getByLabel('Password').fill(password);
   await theirs.getByRole('button', { name: 'Confirm' }).click();
   await theirs.getByRole('button', { name: 'Account' }).waitFor();
-  await theirs.goto(await mailedPath(stage, guest, 'You are invited'));
+  await theirs.goto(await mailedPath(stage, guest, 'invited'));
   await theirs.getByRole('button', { name: 'Accept' }).first().click();
   await theirs.goto('/workspaces');
   await theirs.getByRole('row', { name: /Default Workspace.*Viewer/ }).waitFor();
