@@ -103,7 +103,7 @@ describe('somebody who signs up with the address of somebody else', () => {
 
   it('keeps no session, key, member or invitation of the account', async () => {
     // As before mail was sent here: unverified people sign in.
-    const lax = await world.another({ mailer: { how: 'printed', send: async () => {} } });
+    const lax = await world.another({ mailer: { how: 'printed', send: async () => {}, close: () => {} } });
     const email = fresh();
     const thief = lax.visitor();
     expect((await thief.post('/auth/sign-up/email', { name: 'Eve', email, password: 'password of eve' })).status).toBe(
@@ -193,8 +193,8 @@ describe('a forgotten password', () => {
       fastest.known = Math.min(fastest.known, known.tookMs);
       fastest.unknown = Math.min(fastest.unknown, unknown.tookMs);
     }
-    expect(fastest.unknown).toBeGreaterThanOrEqual(245);
-    expect(Math.abs(fastest.known - fastest.unknown)).toBeLessThan(50);
+    for (const tookMs of Object.values(fastest)) expect(tookMs).toBeGreaterThanOrEqual(245);
+    expect(Math.abs(fastest.known - fastest.unknown)).toBeLessThan(100);
     const [links, asked] = [await ask(ann.email), await world.visitor().get('/auth/reset-password/x?callbackURL=/')];
     expect([links.status, asked.status]).toEqual([200, 404]);
   });

@@ -55,8 +55,8 @@ describe('a stranger', () => {
         fastest[which] = Math.min(fastest[which], performance.now() - startedAt);
       }
     }
-    expect(fastest.unknown).toBeGreaterThanOrEqual(395);
-    expect(Math.abs(fastest.known - fastest.unknown)).toBeLessThan(50);
+    for (const tookMs of Object.values(fastest)) expect(tookMs).toBeGreaterThanOrEqual(395);
+    expect(Math.abs(fastest.known - fastest.unknown)).toBeLessThan(100);
   });
 
   it('gets nothing by pages of other sites, on any route that changes something', async () => {

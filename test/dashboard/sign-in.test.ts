@@ -69,6 +69,18 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
     await page.getByText('This page opens by the link of a mail.').waitFor();
   });
 
+  it('asks whoever is signed in as somebody else for the password that belongs to the link', async () => {
+    const [other, person] = [await world.verified(), await world.signUp()];
+    const page = await browser.open('/account', { as: other });
+    await page.goto(await mailedPath(person.email, 'Confirm your address'));
+    await page.getByText(`You are signed in as ${other.email}.`).waitFor();
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByLabel('Password').fill(person.password);
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+    await page.getByText(person.email).first().waitFor();
+  });
+
   it('sets a forgotten password by mail, which ends the session of another browser', async () => {
     const person = await world.verified();
     const other = await browser.open('/account', { as: person });

@@ -253,6 +253,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       for (const task of [...catalogTasks, ...databaseTasks]) await task.stop();
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
         more = await settler.settleAll().catch(() => false);
+      options.mailer?.close();
       await leases.leave();
       await close();
     },

@@ -13,6 +13,8 @@ export interface Mailer {
   /** `sent` to the address, or `printed` where whoever runs this reads it. */
   readonly how: 'sent' | 'printed';
   readonly send: SendMail;
+  /** Gives back what it holds open; mails that still wait are lost. */
+  close(): void;
 }
 
 /** Writes mails out instead of sending them: for `npm start`, where all who read are at one machine. */
@@ -21,6 +23,7 @@ export const printMail = (write: (text: string) => void): Mailer => ({
   async send({ to, subject, text }) {
     if (leavesThisMachine(to)) write(`\nmail to ${to}: ${subject}\n${text}\n`);
   },
+  close: () => {},
 });
 
 /** Whether an address can have a mailbox: names under `.localhost` are of this machine alone (RFC 6761, 6.3). */

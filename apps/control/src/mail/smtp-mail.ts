@@ -48,6 +48,7 @@ export function smtpMail({ url, from }: SmtpSettings, pauses: readonly number[] 
   let waiting = 0;
   return {
     how: 'sent',
+    close: () => transport.close(),
     async send(mail) {
       if (!leavesThisMachine(mail.to)) return;
       if (waiting >= maxWaiting) throw new Error('too many mails are waiting');

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type SignedInUser, sessionQuery } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Card } from '../../ui/surface.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
-import { disableSecondFactor, newBackupCodes } from './account-queries.ts';
+import { disableSecondFactor, hasPasswordQuery, newBackupCodes } from './account-queries.ts';
 import { BackupCodes } from './backup-codes.tsx';
 import { EnrolDialog } from './enrol-dialog.tsx';
 import { PasswordForm } from './password-form.tsx';
@@ -15,6 +15,10 @@ type Asking = 'enrol' | 'codes' | 'disable';
 
 /** The authenticator app, which a sign-in with a password asks for. */
 export function SecondFactorCard({ user }: { user: SignedInUser }) {
+  const { data: hasPassword } = useQuery(hasPasswordQuery);
+  const missing = user.emailVerified
+    ? hasPassword === false && 'It stands beside a password, of which your account has none.'
+    : 'Confirm your address first.';
   const [asking, setAsking] = useState<Asking>();
   const close = (): void => setAsking(undefined);
   return (
@@ -36,8 +40,8 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
           </div>
         ) : (
           <>
-            {!user.emailVerified && <p className="text-sm text-muted">Confirm your address first.</p>}
-            <Button disabled={!user.emailVerified} onClick={() => setAsking('enrol')}>
+            {missing && <p className="text-sm text-muted">{missing}</p>}
+            <Button disabled={missing !== false} onClick={() => setAsking('enrol')}>
               Set up an app
             </Button>
           </>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
-import type { FormEvent } from 'react';
-import { call, sentenceOf } from '../../api/call.ts';
+import { type FormEvent, useState } from 'react';
+import { ApiError, call, sentenceOf } from '../../api/call.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { enterSession, sessionQuery } from '../../session/session.ts';
 import { aboutWhatWasTyped } from '../../session/sign-in-methods.ts';
@@ -18,20 +18,24 @@ export function VerifyEmailPage() {
   const client = useQueryClient();
   const router = useRouter();
   const { data: user, error, refetch } = useQuery(sessionQuery);
+  const [isOther, setOther] = useState(false);
   const verifying = useMutation({
     mutationFn: (password: string | undefined) =>
       aboutWhatWasTyped(
         call<{ signedIn: boolean }>('/auth/verify-email', { method: 'POST', body: { token, password } }),
       ),
+    onError: (failure) => setOther(failure instanceof ApiError && failure.type === 'refused'),
     onSuccess: async ({ signedIn }) => {
       forgetLinkToken('verify-email');
       await enterSession(client);
       await router.navigate({ to: signedIn ? '/account' : '/sign-in' });
     },
   });
+  // Whoever is signed in as somebody else shows the password of the account that the link is for.
+  const needsPassword = !user || isOther;
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    verifying.mutate(user ? undefined : String(new FormData(event.currentTarget).get('password')));
+    verifying.mutate(needsPassword ? String(new FormData(event.currentTarget).get('password')) : undefined);
   };
   if (token === null && !verifying.isSuccess) return <LinkIncomplete title="Confirm your address" />;
   if (error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
@@ -46,7 +50,7 @@ export function VerifyEmailPage() {
       }
     >
       <form onSubmit={submit} className="space-y-4">
-        {!user && (
+        {needsPassword && (
           <TextField
             label="Password"
             name="password"

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { readSignInSettings } from './sign-in-settings.ts';
+
+const smtp = { SMTP_URL: 'smtp://user:hunter2@mail.example:587', MAIL_FROM: 'Sotto <mail@sotto.example>' };
+const openid = {
+  OIDC_ISSUER: 'https://id.example/realm',
+  OIDC_CLIENT_ID: 'sotto',
+  OIDC_CLIENT_SECRET: 'hunter2',
+  OIDC_NAME: 'Example Inc',
+};
+const messageOf = (environment: Record<string, string>): string => {
+  const read = readSignInSettings(environment);
+  return read.ok ? '' : read.message;
+};
+
+describe('readSignInSettings', () => {
+  it('reads nothing, both, and each alone', () => {
+    expect(readSignInSettings({})).toEqual({ ok: true, settings: { smtp: undefined, openid: undefined } });
+    expect(readSignInSettings({ ...smtp, ...openid })).toEqual({
+      ok: true,
+      settings: {
+        smtp: { url: smtp.SMTP_URL, from: smtp.MAIL_FROM },
+        openid: { issuer: openid.OIDC_ISSUER, clientId: 'sotto', clientSecret: 'hunter2', name: 'Example Inc' },
+      },
+    });
+    expect(messageOf({ ...smtp, SMTP_URL: 'smtps://mail.example', MAIL_FROM: 'mail@sotto.example' })).toBe('');
+    expect(messageOf({ ...openid, OIDC_ISSUER: 'http://127.0.0.1:8080' })).toBe('');
+  });
+
+  it.each([...Object.keys(smtp), ...Object.keys(openid)])('refuses to go without %s beside the others', (name) => {
+    const all: Record<string, string> = name in smtp ? smtp : openid;
+    expect(messageOf({ ...all, [name]: '' })).toMatch(new RegExp(`^${name} is not set: `));
+  });
+
+  it.each([
+    ['SMTP_URL', 'mail.example:587'],
+    ['SMTP_URL', 'https://mail.example'],
+    ['SMTP_URL', 'smtp://user:hunter2@mail.example/path?pool=1'],
+    ['MAIL_FROM', 'nobody'],
+    ['MAIL_FROM', 'a@b.example, c@d.example'],
+    ['MAIL_FROM', 'x\r\nBcc: c@d.example <a@b.example>'],
+    ['OIDC_ISSUER', 'http://id.example'],
+    ['OIDC_ISSUER', 'https://user:hunter2@id.example'],
+    ['OIDC_ISSUER', 'https://id.example?x=1'],
+    ['OIDC_NAME', 'x'.repeat(41)],
+  ])('refuses %s=%j in one line, which says what it takes and repeats no password', (name, value) => {
+    const message = messageOf({ ...smtp, ...openid, [name]: value });
+    expect(message.startsWith(`${name} `)).toBe(true);
+    expect(message).toMatch(/: it takes /);
+    if (name === 'SMTP_URL') expect(message).not.toContain('hunter2');
+  });
+});
