@@ -221,6 +221,8 @@ export const apps: Concept = (suite) => {
       expectError(await as(owner, 'PUT', '/apps', {}), 405, 'method_not_allowed');
       expectError(await as(owner, 'DELETE', '/token'), 405, 'method_not_allowed');
       expectError(await as(owner, 'GET', '/device'), 404, 'not_found');
+      // However its address is written, an endpoint is the same one.
+      for (const path of ['/%6awks', '/jwks?x=1']) expect((await as(owner, 'GET', path)).json).toHaveProperty('keys');
     });
   });
 };

@@ -113,6 +113,18 @@ export const consent: Concept = (suite) => {
       expect(await oauthError(exchange(client, started, callback))).toBe('invalid_grant');
     });
 
+    it('is not denied after it was allowed, nor allowed after it was denied', async () => {
+      const who = await newPerson(suite.service);
+      const [yes, no] = [await begun(who), await begun(who)];
+      const first = (await (await yes.page.answerRaw(who, allowed())).json()) as { redirect_to: string };
+      await yes.page.answerRaw(who, { decision: 'deny' });
+      const callback = await who.browser.follow(first.redirect_to);
+      expect((await exchange(yes.client, yes.started, callback)).access_token).toBeDefined();
+      const second = (await (await no.page.answerRaw(who, { decision: 'deny' })).json()) as { redirect_to: string };
+      await no.page.answerRaw(who, allowed());
+      expect(new URL(await who.browser.follow(second.redirect_to)).searchParams.get('error')).toBe('access_denied');
+    });
+
     it('two requests in one browser do not disturb each other', async () => {
       const [first, second] = [await begun(person), await begun(person)];
       const callbacks = [await second.page.answer(person, allowed()), await first.page.answer(person, allowed())];

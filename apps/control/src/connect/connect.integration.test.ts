@@ -250,5 +250,8 @@ describe('the keys of the protocol', () => {
     expect(after.signing).toEqual([announced.signing[1]]);
     const other = await readKeys(pool, 'o'.repeat(32), muchLater);
     expect(other.signing[0]).not.toEqual(after.signing[0]);
+    // Under the first secret these are lost, and go when they are old.
+    await purgeKeys(pool, secret, muchLater + usedMs + 1000);
+    await expect(pool.query('select 1 from connect_keys')).resolves.toMatchObject({ rowCount: 2 });
   });
 });

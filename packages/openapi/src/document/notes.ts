@@ -91,6 +91,7 @@ export const notes: Readonly<Record<string, string | JsonSchema>> = {
   'AnswerInteraction.credit_limit_usd':
     'What the app may ever spend, USD; null: no limit. Required where it asks for `inference`.',
   'App.client_secret': 'Only in the answer that made it.',
+  'Grant.key_id': 'Under which usage tells what the app did. Nobody holds that key.',
   'Grant.ended_at': 'Null while it is active.',
   'Interaction.app.verified': 'Nobody has checked that an app is whose it says.',
   'CreateOrder.save_card': 'Consent to keep the card for auto top-up; only with the rail `card`.',

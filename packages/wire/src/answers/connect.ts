@@ -33,6 +33,8 @@ export const grantAnswerSchema = z.strictObject({
   workspace: z.strictObject({ id: z.uuid(), name: z.string() }),
   /** The account that allowed it. */
   granted_by: z.uuid(),
+  /** Under which usage tells what the app did. */
+  key_id: z.uuid(),
   credit_limit_usd: z.number().nullable(),
   spent_usd: z.number(),
   created_at: instant,

@@ -14,6 +14,7 @@ interface Row {
   workspace_id: string;
   workspace_name: string;
   account_id: string;
+  key_id: string;
   credit_limit_nusd: string | null;
   spent_nusd: string;
   created_at: Date;
@@ -33,7 +34,7 @@ export async function listGrants(
   const [column, id] = 'workspaceId' in of ? ['k.workspace_id', of.workspaceId] : ['g.account_id', of.accountId];
   const { rows } = await pool.query<Row>(
     `select g.id, g.app_id, p.name as app_name, p.homepage, g.scopes, k.workspace_id, w.name as workspace_name,
-       g.account_id, k.credit_limit_nusd, k.spent_nusd, g.created_at, k.last_used_at, g.expires_at, k.revoked_at
+       g.account_id, g.key_id, k.credit_limit_nusd, k.spent_nusd, g.created_at, k.last_used_at, g.expires_at, k.revoked_at
      from connect_grants g join connect_apps p on p.id = g.app_id join api_keys k on k.id = g.key_id
      join workspaces w on w.id = k.workspace_id
      where ${column} = $1 order by k.revoked_at is null desc, g.created_at desc, g.id limit ${mostListed}`,
@@ -85,6 +86,7 @@ const toAnswer = (row: Row): GrantAnswer => ({
   scopes: row.scopes,
   workspace: { id: row.workspace_id, name: row.workspace_name },
   granted_by: row.account_id,
+  key_id: row.key_id,
   credit_limit_usd: row.credit_limit_nusd === null ? null : nusdToUsd(BigInt(row.credit_limit_nusd)),
   spent_usd: nusdToUsd(BigInt(row.spent_nusd)),
   created_at: row.created_at.toISOString(),

@@ -84,8 +84,8 @@ export async function claimRequest(pool: pg.Pool, uid: string, accountId: string
   });
 }
 
-/** Marks a request as answered, within the transaction of the answer; false where it was. */
-export async function markAnswered(client: pg.PoolClient, uid: string): Promise<boolean> {
+/** Marks a request as answered, within the transaction of the answer where it has one; false where it was. */
+export async function markAnswered(client: pg.Pool | pg.PoolClient, uid: string): Promise<boolean> {
   const { rowCount } = await client.query(
     'update connect_artifacts set consumed_at = now() where id = $1 and consumed_at is null',
     [artifactId('Interaction', uid)],

@@ -91,7 +91,7 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionRout
     const opened = await open(request);
     const answer = parseRequest(answerInteractionSchema, readJsonBody(request.body));
     const { interaction } = opened;
-    const result = answer.decision === 'deny' ? denied : await allow(opened, answer);
+    const result = answer.decision === 'deny' ? await deny(interaction.uid) : await allow(opened, answer);
     // Answered already, in another tab: that answer stands.
     if (result !== undefined) {
       interaction.result = result;
@@ -100,6 +100,9 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionRout
     reply.header('cache-control', 'no-store');
     return { redirect_to: interaction.returnTo };
   });
+
+  const deny = async (uid: string): Promise<typeof denied | undefined> =>
+    (await markAnswered(pool, uid)) ? denied : undefined;
 
   const allow = async (
     { person, interaction, request, signInAgain }: Opened,

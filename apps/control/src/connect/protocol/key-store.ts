@@ -3,7 +3,7 @@ import type { JWK } from 'oidc-provider';
 import type pg from 'pg';
 import { z } from 'zod';
 import { inTransaction } from '../../database/in-transaction.ts';
-import { type AgedKey, keysInForce } from './key-rotation.ts';
+import { type AgedKey, keysInForce, usedMs } from './key-rotation.ts';
 import { derivedKey, openText, sealText } from './sealed-payload.ts';
 
 /** What all control processes share: the first of each is used, all are believed. */
@@ -22,19 +22,26 @@ interface StoredKey extends AgedKey {
   readonly text: string;
 }
 
+interface Row {
+  id: string;
+  kind: Kind;
+  sealed: string;
+  created_at: Date;
+}
+
 const jwkSchema = z.record(z.string(), z.string());
 
 /**
  * Reads the keys, and makes those that are missing or due: of several processes one does. What SESSION_SECRET does not
- * open (it was changed) counts as missing, and stays until it is purged.
+ * open (it was changed) counts as missing.
  */
 export async function readKeys(pool: pg.Pool, sessionSecret: string, now: number): Promise<ProtocolKeys> {
-  const sealing = derivedKey(sessionSecret, 'sotto connected apps: keys');
-  const stored = await selectKeys(pool, sealing);
+  const sealing = sealingKey(sessionSecret);
+  const stored = openKeys(await selectRows(pool), sealing);
   if (!isAnyDue(stored, now)) return toKeys(stored, now);
   const all = await inTransaction(pool, async (client) => {
     await client.query("select pg_advisory_xact_lock(hashtext('sotto connect_keys'))");
-    const current = await selectKeys(client, sealing);
+    const current = openKeys(await selectRows(client), sealing);
     for (const kind of ['signing', 'cookie'] as const) {
       if (!keysInForce(ofKind(current, kind), now).isDue) continue;
       const id = randomBytes(12).toString('base64url');
@@ -46,29 +53,36 @@ export async function readKeys(pool: pg.Pool, sessionSecret: string, now: number
         new Date(now),
       ]);
     }
-    return selectKeys(client, sealing);
+    return openKeys(await selectRows(client), sealing);
   });
   return toKeys(all, now);
 }
 
-/** Deletes keys that nothing in force was made with, and those that nobody can open, once they are as old. */
+/** Deletes keys that nothing in force was made with, and as old ones that SESSION_SECRET does not open. */
 export async function purgeKeys(pool: pg.Pool, sessionSecret: string, now: number): Promise<void> {
-  const sealing = derivedKey(sessionSecret, 'sotto connected apps: keys');
-  const stored = await selectKeys(pool, sealing);
+  const sealing = sealingKey(sessionSecret);
+  const rows = await selectRows(pool);
+  const stored = openKeys(rows, sealing);
   const obsolete = (['signing', 'cookie'] as const).flatMap((kind) => keysInForce(ofKind(stored, kind), now).obsolete);
-  if (obsolete.length === 0) return;
-  await pool.query('delete from connect_keys where id = any($1::text[])', [obsolete.map(({ id }) => id)]);
+  const lost = rows.filter(
+    ({ id, created_at: createdAt }) => now - createdAt.getTime() > usedMs && !stored.some((key) => key.id === id),
+  );
+  const ids = [...obsolete, ...lost].map(({ id }) => id);
+  if (ids.length > 0) await pool.query('delete from connect_keys where id = any($1::text[])', [ids]);
 }
 
-async function selectKeys(client: pg.Pool | pg.PoolClient, sealing: Buffer): Promise<StoredKey[]> {
-  const { rows } = await client.query<{ id: string; kind: Kind; sealed: string; created_at: Date }>(
-    'select id, kind, sealed, created_at from connect_keys',
-  );
-  return rows.flatMap(({ id, kind, sealed, created_at: createdAt }) => {
+const sealingKey = (sessionSecret: string): Buffer => derivedKey(sessionSecret, 'sotto connected apps: keys');
+
+async function selectRows(client: pg.Pool | pg.PoolClient): Promise<Row[]> {
+  const { rows } = await client.query<Row>('select id, kind, sealed, created_at from connect_keys');
+  return rows;
+}
+
+const openKeys = (rows: readonly Row[], sealing: Buffer): StoredKey[] =>
+  rows.flatMap(({ id, kind, sealed, created_at: createdAt }) => {
     const text = openText(sealing, sealed);
     return text === undefined ? [] : [{ id, kind, text, createdAt: createdAt.getTime() }];
   });
-}
 
 const ofKind = (all: readonly StoredKey[], kind: Kind): StoredKey[] => all.filter((key) => key.kind === kind);
 

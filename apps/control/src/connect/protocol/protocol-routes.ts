@@ -18,6 +18,12 @@ const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string 
   { methods: ['POST'], path: `${paths.end_session}/confirm` },
 ];
 
+/** The query of a request target, with its question mark. */
+function queryOf(target: string): string {
+  const at = target.indexOf('?');
+  return at < 0 ? '' : target.slice(at);
+}
+
 export interface ProtocolRoutesOptions {
   readonly keeper: ProtocolKeeper;
   readonly onUnexpected: (error: unknown) => void;
@@ -50,12 +56,13 @@ export const protocolRoutes: FastifyPluginAsync<ProtocolRoutesOptions> = async (
       method: methods,
       url: `${connectBasePath}${path}`,
       handler: async (request, reply) => {
+        const { uid = '' } = request.params as { uid?: string };
         const { handle } = await keeper.protocol();
         reply.hijack();
         for (const [name, value] of Object.entries(reply.getHeaders())) {
           if (value !== undefined) reply.raw.setHeader(name, value);
         }
-        await handle(request.raw, reply.raw);
+        await handle(request.raw, reply.raw, `${path.replace(':uid', uid)}${queryOf(request.url)}`);
       },
     });
   }

@@ -27,7 +27,8 @@ export type OidcProvider = Provider;
 /** The protocol with one set of keys: the library's object, and what answers a request. */
 export interface Protocol {
   readonly provider: OidcProvider;
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  /** Answers a request for an endpoint: its path below `connectBasePath`, with the query. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse, endpoint: string) => Promise<void>;
 }
 
 const minuteS = 60;
@@ -169,16 +170,23 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
   provider.use(async (ctx: KoaContextWithOIDC, next) => {
     ctx.set('content-security-policy', protocolPagePolicy);
     ctx.set('referrer-policy', 'no-referrer');
-    const ending = await grantToEnd(provider, ctx);
-    await next();
-    if (ending !== undefined && ctx.status === 303) await endGrant(deps, ending);
+    try {
+      const ending = await grantToEnd(provider, ctx);
+      await next();
+      if (ending !== undefined && ctx.status === 303) await endGrant(deps, ending);
+    } catch (error) {
+      failures.set(ctx, error);
+      if (!isDatabaseUnavailable(error)) deps.onFailure(error);
+      ctx.status = 500;
+      ctx.body = { error: 'server_error', error_description: 'An internal error occurred.' };
+    }
     if (isDatabaseUnavailable(failures.get(ctx))) answerUnavailable(ctx);
   });
   const handle = provider.callback();
   return {
     provider,
-    handle: async (request, response) => {
-      asFromOrigin(request, origin);
+    handle: async (request, response, endpoint) => {
+      asFromOrigin(request, origin, endpoint);
       await handle(request, response);
     },
   };
@@ -203,13 +211,13 @@ function answerUnavailable(ctx: KoaContextWithOIDC): void {
   ctx.body = { error: 'temporarily_unavailable', error_description: 'The service is not ready. Try again shortly.' };
 }
 
-/** Has a request say of itself what is true of the public origin, and hides the part of the path that it is mounted at. */
-function asFromOrigin(request: IncomingMessage & { originalUrl?: string }, origin: string): void {
+/** Has a request say of itself what is true of the public origin and of the route that was matched, whatever it said. */
+function asFromOrigin(request: IncomingMessage & { originalUrl?: string }, origin: string, endpoint: string): void {
   const { protocol, host } = new URL(origin);
   request.headers.host = host;
   request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
   delete request.headers['x-forwarded-host'];
   delete request.headers['x-forwarded-for'];
-  request.originalUrl = request.url ?? '/';
-  request.url = (request.url ?? '/').slice(connectBasePath.length) || '/';
+  request.originalUrl = `${connectBasePath}${endpoint}`;
+  request.url = endpoint;
 }
