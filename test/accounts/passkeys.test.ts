@@ -83,8 +83,8 @@ describe('a passkey', () => {
     const [ann, eve] = [await owner(), await verified()];
     const [{ id }] = (await ann.visitor.get('/auth/passkey/list-user-passkeys')).json;
     expect((await eve.visitor.get('/auth/passkey/list-user-passkeys')).json).toEqual([]);
-    expect((await eve.visitor.post('/auth/passkey/delete-passkey', { id })).status).toBe(401);
-    expect((await eve.visitor.post('/auth/passkey/update-passkey', { id, name: 'x' })).status).toBe(401);
+    expect((await eve.visitor.post('/auth/passkey/delete-passkey', { id })).status).toBe(404);
+    expect((await eve.visitor.post('/auth/passkey/update-passkey', { id, name: 'x' })).status).toBe(404);
     expect((await show(ann.key)).answer.status).toBe(200);
   });
 

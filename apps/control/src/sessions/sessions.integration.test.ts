@@ -121,6 +121,7 @@ describe('signing up, in and out', () => {
       email: 'ada@example.com',
       emailVerified: false,
       sessionId: expect.any(String),
+      signedInAt: expect.any(Number),
     });
 
     const out = await post('/sign-out', {}, { cookie });
