@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
 import type { Page } from 'playwright-core';
@@ -179,6 +180,25 @@ await describeDashboard('connected apps', (stage) => {
     await page.getByRole('button', { name: 'Allow Notebook' }).click();
     await back(page);
     expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
+  });
+
+  it('wait for somebody who signs up first', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage));
+    const page = await stage.open(path, elsewhere);
+    const main = page.getByRole('main');
+    await main.getByRole('link', { name: 'Sign up' }).click();
+    const email = `${randomUUID().slice(0, 8)}@people.example`;
+    await page.getByLabel('Name').fill('Ben New');
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('a long password');
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Almost there' }).waitFor();
+    await main.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('a long password');
+    await main.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await back(page);
   });
 
   it('cannot have somebody answer what began in another browser', async () => {

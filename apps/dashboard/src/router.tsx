@@ -58,6 +58,7 @@ const routes = rootRoute.addChildren([
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/sign-up',
+    validateSearch: (search): { return_to?: string } => ({ return_to: safeReturnTo(search.return_to) }),
     component: lazyRouteComponent(() => import('./pages/sign-in/sign-up-page.tsx'), 'SignUpPage'),
   }),
   createRoute({

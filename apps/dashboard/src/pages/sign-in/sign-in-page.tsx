@@ -47,7 +47,11 @@ export function SignInPage() {
       </div>
       <p className="mt-4 text-sm text-muted">
         No account yet?{' '}
-        <Link to="/sign-up" className="text-accent underline underline-offset-2">
+        <Link
+          to="/sign-up"
+          search={{ return_to: safeReturnTo(returnTo) }}
+          className="text-accent underline underline-offset-2"
+        >
           Sign up
         </Link>
       </p>

@@ -1,7 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import type { FormEvent } from 'react';
+import { Link, useSearch } from '@tanstack/react-router';
+import type { FormEvent, ReactNode } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
+import { safeReturnTo } from '../../session/return-to.ts';
 import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -37,10 +38,7 @@ export function SignUpPage() {
         </Button>
       </form>
       <p className="mt-4 text-sm text-muted">
-        You have one?{' '}
-        <Link to="/sign-in" className="text-accent underline underline-offset-2">
-          Sign in
-        </Link>
+        You have one? <SignInLink className="text-accent underline underline-offset-2">Sign in</SignInLink>
       </p>
     </Entry>
   );
@@ -56,17 +54,23 @@ function Made({ email, isMailed }: { email: string; isMailed: boolean }) {
           password that you chose, within an hour.
         </p>
         <p className="mt-3 text-sm text-muted">Nothing came? Sign in, and another link is sent.</p>
-        <Link to="/sign-in" className={`${buttonClass()} mt-4`}>
-          Sign in
-        </Link>
+        <SignInLink className={`${buttonClass()} mt-4`}>Sign in</SignInLink>
       </Entry>
     );
   }
   return (
     <Entry title="Almost there" lead="Your account is made.">
-      <Link to="/sign-in" className={buttonClass('primary')}>
-        Sign in
-      </Link>
+      <SignInLink className={buttonClass('primary')}>Sign in</SignInLink>
     </Entry>
+  );
+}
+
+/** Leads on to where signing in was asked for. */
+function SignInLink({ className, children }: { className: string; children: ReactNode }) {
+  const { return_to: returnTo } = useSearch({ from: '/sign-up' });
+  return (
+    <Link to="/sign-in" search={{ return_to: safeReturnTo(returnTo) }} className={className}>
+      {children}
+    </Link>
   );
 }
