@@ -98,6 +98,41 @@ await describeDashboard('playground', (stage) => {
     stage.world.reset();
   });
 
+  it('folds its setup to a line on a phone once there is a key, and says what is chosen', async () => {
+    stage.world.reset();
+    const page = await stage.open('/playground?model=acme/small&way=compatibility', {
+      as: await stage.person(),
+      width: 360,
+    });
+    const setup = page.getByRole('button', { name: /^Setup/ });
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByText('Made for this tab; may spend $1.00 in all.').waitFor();
+    expect(await setup.getAttribute('aria-expanded')).toBe('true');
+    await page.reload();
+    await page.getByRole('button', { name: 'Setup acme/small · Compatibility mode' }).waitFor();
+    expect(await page.getByLabel('Model', { exact: true }).isVisible()).toBe(false);
+    await page.getByLabel('Your question').waitFor();
+    await setup.press('Enter');
+    await page.getByLabel('Model', { exact: true }).waitFor();
+    const wide = await stage.open('/playground', { as: await stage.person() });
+    await wide.getByLabel('Model', { exact: true }).waitFor();
+    expect(await wide.getByRole('button', { name: /^Setup/ }).isVisible()).toBe(false);
+  });
+
+  it('says what a limit of its key may be, and keeps what was typed', async () => {
+    const page = await stage.open('/playground', { as: await stage.person() });
+    const limit = page.getByLabel('It may spend, in USD');
+    for (const typed of ['1e1', '0', '', '0x10']) {
+      await limit.fill(typed);
+      await page.getByRole('button', { name: 'Make a key' }).click();
+      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+      expect(await limit.inputValue()).toBe(typed);
+    }
+    await limit.fill(' $0.50 ');
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByText('Made for this tab; may spend $0.50 in all.').waitFor();
+  });
+
   it('says of each failure what to do', async () => {
     stage.world.reset();
     const poor = await stage.open('/playground?model=acme/small&way=compatibility', { as: await stage.person(0) });

@@ -74,6 +74,7 @@ await describeDashboard('routing', (stage) => {
       .getByText(/^A price is a number such as 2.5/)
       .first()
       .waitFor();
+    await page.getByText('What was typed cannot be saved yet').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     expect(await saved(page)).toMatchObject({ max_price: null });
     await page.getByRole('button', { name: 'Discard' }).click();

@@ -7,13 +7,18 @@ describe('an amount as it is typed', () => {
     [' $0.50 ', 0.5],
     ['.25', 0.25],
     ['0', 0],
+    ['0.000000001', 1e-9],
+    ['1000000', 1_000_000],
     ['', null],
     ['  ', null],
   ])('%j is %j', (typed, usd) => {
     expect(readUsd(typed)).toBe(usd);
   });
 
-  it.each(['five', '-1', '1,5', '1,000', '1e3', '0x10', '1.', 'Infinity'])('%j is none', (typed) => {
-    expect(readUsd(typed)).toBeUndefined();
-  });
+  it.each(['five', '-1', '1,5', '1,000', '1e3', '0x10', '1.', 'Infinity', '0.0000000001', '1000001'])(
+    '%j is none',
+    (typed) => {
+      expect(readUsd(typed)).toBeUndefined();
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { call, sentenceOf } from '../api/call.ts';
 import { createKey } from '../api/keys.ts';
 import { formatUsd } from '../format/money.ts';
+import { readUsd, usdMistake } from '../format/read-usd.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
@@ -34,10 +35,9 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
   const client = useQueryClient();
   const [limit, setLimit] = useState(String(defaultLimitUsd));
   const [pasted, setPasted] = useState('');
-  const limitUsd = Number(limit);
-  const isLimit = limit.trim() !== '' && limitUsd > 0 && limitUsd <= 1_000_000;
+  const [isLimitMistaken, setLimitMistaken] = useState(false);
   const making = useMutation({
-    mutationFn: () =>
+    mutationFn: (limitUsd: number) =>
       createKey({ name: 'Playground', kind: 'inference', workspace_id: workspace.id, credit_limit_usd: limitUsd }),
     onSuccess: (made) => {
       onChange(tabKeyOf(made, made.key));
@@ -56,18 +56,22 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
           className="space-y-3"
           onSubmit={(event) => {
             event.preventDefault();
-            if (isLimit) making.mutate();
+            const limitUsd = readUsd(limit);
+            const isLimit = typeof limitUsd === 'number' && limitUsd > 0;
+            setLimitMistaken(!isLimit);
+            if (isLimit) making.mutate(limitUsd);
           }}
         >
-          <div className="flex items-end gap-2">
+          <div className="flex items-start gap-2">
             <TextField
               label="It may spend, in USD"
               inputMode="decimal"
               className="min-w-0 flex-1"
               value={limit}
+              error={isLimitMistaken ? usdMistake : undefined}
               onChange={(event) => setLimit(event.target.value)}
             />
-            <Button type="submit" look="primary" busy={making.isPending} disabled={!isLimit}>
+            <Button type="submit" look="primary" busy={making.isPending} className="mt-6">
               Make a key
             </Button>
           </div>

@@ -21,6 +21,7 @@ export const navigation = [
   { to: '/usage', label: 'Usage', icon: Activity, session: true },
   { to: '/billing', label: 'Billing', icon: CreditCard, session: true },
   { to: '/workspaces', label: 'Workspaces', icon: Building2, session: true },
-  { to: '/apps', label: 'Connected apps', icon: Plug, session: true },
   { to: '/verify', label: 'Verify', icon: ShieldCheck, session: false },
+  // Last: whether it is offered is known a moment later, and nothing may jump then.
+  { to: '/apps', label: 'Connected apps', icon: Plug, session: true },
 ] as const;

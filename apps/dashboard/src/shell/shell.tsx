@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
+import clsx from 'clsx';
 import { ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Settings, Sun, UserRound, X } from 'lucide-react';
 import { Dialog } from 'radix-ui';
 import { useEffect, useRef, useState } from 'react';
@@ -60,9 +61,13 @@ function Content() {
   );
 }
 
-function Brand() {
+function Brand({ onChosen }: { onChosen?: () => void }) {
   return (
-    <Link to="/" className="flex items-center gap-2.5 px-5 py-4 text-lg font-semibold tracking-tight">
+    <Link
+      to="/"
+      {...(onChosen === undefined ? {} : { onClick: onChosen })}
+      className="flex items-center gap-2.5 px-5 py-4 text-lg font-semibold tracking-tight"
+    >
       <img src="/favicon.svg" alt="" className="size-7" />
       Sotto
     </Link>
@@ -133,7 +138,7 @@ function Drawer({ user }: { user: SignedInUser | null | undefined }) {
           className="fixed inset-y-0 left-0 z-50 w-72 max-w-[85vw] overflow-y-auto border-r border-line bg-surface pb-4"
         >
           <div className="flex items-center justify-between pr-3">
-            <Brand />
+            <Brand onChosen={() => setOpen(false)} />
             <Dialog.Close asChild>
               <IconButton label="Close the menu" icon={<X aria-hidden className="size-5" />} />
             </Dialog.Close>
@@ -188,9 +193,12 @@ function Balance() {
     <Link
       to="/billing"
       title="Balance: what can be spent now"
-      className="rounded-lg px-2 py-1 text-sm font-medium tabular-nums hover:bg-raised"
+      className={clsx(
+        'rounded-lg px-2 py-1 text-sm font-medium tabular-nums hover:bg-raised',
+        balance.available <= 0 && 'bg-warn-soft text-warn',
+      )}
     >
-      <span className="sr-only">Balance: </span>
+      <span className="sr-only">{balance.available <= 0 ? 'Balance, empty: ' : 'Balance: '}</span>
       {formatUsd(balance.available)}
     </Link>
   );

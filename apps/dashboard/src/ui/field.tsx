@@ -6,6 +6,8 @@ const control =
 
 export interface FieldProps {
   readonly label: ReactNode;
+  /** The label is for readers only, where a heading of the table or list says it already. */
+  readonly hideLabel?: boolean | undefined;
   /** One sentence of help, always there. */
   readonly hint?: ReactNode;
   /** What is wrong, and what would be right. */
@@ -20,12 +22,12 @@ export interface FieldProps {
 }
 
 /** A labelled control of a form. */
-export function Field({ label, hint, error, className, children }: FieldProps) {
+export function Field({ label, hideLabel = false, hint, error, className, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean);
   return (
     <div className={clsx('space-y-1', className)}>
-      <label htmlFor={id} className="block text-sm font-medium">
+      <label htmlFor={id} className={hideLabel ? 'sr-only' : 'block text-sm font-medium'}>
         {label}
       </label>
       {children({
@@ -47,7 +49,7 @@ export function Field({ label, hint, error, className, children }: FieldProps) {
   );
 }
 
-type FieldParts = Pick<FieldProps, 'label' | 'hint' | 'error'>;
+type FieldParts = Pick<FieldProps, 'label' | 'hideLabel' | 'hint' | 'error'>;
 
 export type TextFieldProps = FieldParts & Omit<ComponentProps<'input'>, 'id'>;
 
@@ -85,9 +87,15 @@ export interface SelectFieldProps<Value extends string> extends FieldParts {
 
 /** One of a list; the browser's own control, which every keyboard, reader and phone knows. */
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
-  const { label, hint, error, value, choices, onChange, disabled, className } = props;
+  const { label, hideLabel, hint, error, value, choices, onChange, disabled, className } = props;
   return (
-    <Field label={label} hint={hint} error={error} {...(className === undefined ? {} : { className })}>
+    <Field
+      label={label}
+      hideLabel={hideLabel}
+      hint={hint}
+      error={error}
+      {...(className === undefined ? {} : { className })}
+    >
       {(attributes) => (
         <select
           {...attributes}
@@ -97,7 +105,7 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
             const chosen = choices.find((choice) => choice.value === event.target.value);
             if (chosen !== undefined) onChange(chosen.value);
           }}
-          className={clsx(control, 'pr-8')}
+          className={clsx(control, 'pr-6')}
         >
           {choices.map((choice) => (
             <option key={choice.value} value={choice.value} disabled={choice.disabled}>

@@ -23,6 +23,7 @@ export function BalanceCard() {
           <dd className="text-3xl text-muted tabular-nums">{formatUsd(balance.reserved)}</dd>
         </div>
       </dl>
+      {balance.available <= 0 && <p className="mt-3 text-warn">It is empty: requests are refused until you top up.</p>}
     </Card>
   );
 }

@@ -1,4 +1,5 @@
 import type { BillingCatalog, BillingSettings, BillingSettingsAnswer } from '@sotto/wire';
+import { readUsd, usdMistake } from '../../format/read-usd.ts';
 
 /** Billing settings as somebody types them. */
 export interface SettingsDraft {
@@ -32,10 +33,9 @@ export type DraftReading =
 export function readDraft(draft: SettingsDraft): DraftReading {
   const errors: Partial<Record<string, string>> = {};
   const amount = (text: string, field: string, isNeeded: boolean): number | undefined => {
-    const trimmed = text.trim();
-    const value = Number(trimmed);
-    if (/^\d+(?:\.\d+)?$/.test(trimmed) && Number.isFinite(value)) return value;
-    if (isNeeded) errors[field] = 'An amount in USD, such as 5 or 12.50.';
+    const usd = readUsd(text);
+    if (typeof usd === 'number') return usd;
+    if (isNeeded) errors[field] = usdMistake;
     return undefined;
   };
   const low = draft.lowBalance.trim() === '' ? null : amount(draft.lowBalance, 'low_balance_usd', true);

@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { balanceQuery } from '../../api/balance.ts';
 import { sentenceOf } from '../../api/call.ts';
 import { createKey } from '../../api/keys.ts';
 import { modelsQuery } from '../../api/models.ts';
@@ -10,7 +9,9 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
 import { Card, ErrorState, Notice, Page } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { EmptyBalanceNotice } from '../../workspaces/empty-balance-notice.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.ts';
+import { mayMakeKeys } from '../keys/key-rules.ts';
 import { makeSnippets, type Snippet } from './snippets.ts';
 
 const keyPlaceholder = 'sotto_inf_YOUR_KEY';
@@ -18,18 +19,10 @@ const keyPlaceholder = 'sotto_inf_YOUR_KEY';
 /** From nothing to a first answer: a key, a request that works as it stands, and where to go on. */
 export function FirstSteps() {
   const [key, setKey] = useState<string>();
-  const { data: balance } = useQuery(balanceQuery);
+  const { workspace } = useWorkspace();
   return (
     <Page title="First steps" lead="Make a key, send a request, see what it cost.">
-      {balance !== undefined && balance.available <= 0 && (
-        <Notice tone="warn">
-          Your balance is empty, and requests are prepaid.{' '}
-          <Link to="/billing" className="text-accent underline underline-offset-2">
-            Top up
-          </Link>{' '}
-          first.
-        </Notice>
-      )}
+      <EmptyBalanceNotice workspace={workspace} />
       <KeyStep shownKey={key} onMade={setKey} />
       <RequestStep givenKey={key} />
       <Card title="3. Look around">
@@ -73,7 +66,12 @@ function KeyStep({ shownKey, onMade }: { shownKey: string | undefined; onMade: (
       title="1. Your key"
       lead="It opens inference, and nothing of your account. It is shown once; make as many as you like."
     >
-      {shownKey === undefined ? (
+      {workspace !== undefined && !mayMakeKeys(workspace.role) ? (
+        <p>
+          Your role in {workspace.name} is {workspace.role}, which cannot make keys. Ask an admin, or choose another
+          workspace above.
+        </p>
+      ) : shownKey === undefined ? (
         <div className="flex flex-wrap items-center gap-3">
           <Button
             look="primary"

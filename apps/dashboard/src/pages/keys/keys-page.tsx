@@ -9,6 +9,7 @@ import { SearchField } from '../../ui/search-field.tsx';
 import { Loading } from '../../ui/skeleton.tsx';
 import { Card, EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
 import { SwitchField } from '../../ui/switch-field.tsx';
+import { EmptyBalanceNotice } from '../../workspaces/empty-balance-notice.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.ts';
 import { ChangeKeyDialog } from './change-key-dialog.tsx';
 import { findKeys, mayMakeKeys } from './key-rules.ts';
@@ -43,6 +44,7 @@ export function KeysPage() {
         <Loading label="Keys are loading" lines={6} />
       ) : (
         <>
+          <EmptyBalanceNotice workspace={workspace} />
           <Keys workspace={workspace} make={make} />
           {mayMake && <MakeKeyDialog workspace={workspace} open={isMaking} onOpenChange={setMaking} />}
         </>
@@ -55,7 +57,7 @@ const route = getRouteApi('/session/keys');
 
 function Keys({ workspace, make }: { workspace: WorkspaceAnswer; make: React.ReactNode }) {
   const { data: keys, error, refetch } = useQuery(keysQuery(workspace.id));
-  const search: KeySearch = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: KeySearch) => void navigate({ to: '/keys', search: next, replace: true, resetScroll: false });
   const [deed, setDeed] = useState<{ readonly what: 'change' | 'revoke'; readonly key: KeyAnswer }>();

@@ -16,7 +16,7 @@ const route = getRouteApi('/models/');
 /** `/models`: what can be asked, by whom it is served, and what it costs. */
 export function ModelsPage() {
   const { data: models, error, isPending, refetch } = useQuery(modelsQuery);
-  const search: ModelSearch = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: ModelSearch) =>
     void navigate({ to: '/models', search: next, replace: true, resetScroll: false });

@@ -3,6 +3,7 @@ import { capabilitiesQuery } from '../../api/capabilities.ts';
 import { modelsQuery } from '../../api/models.ts';
 import { Loading } from '../../ui/skeleton.tsx';
 import { EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
+import { EmptyBalanceNotice } from '../../workspaces/empty-balance-notice.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.ts';
 import { Playground } from './playground.tsx';
 
@@ -23,7 +24,10 @@ export function PlaygroundPage() {
       ) : models.data.every(({ provider_routes }) => provider_routes.length === 0) ? (
         <EmptyState title="There are no models yet" text="The operator has not listed any model in the catalog." />
       ) : (
-        <Playground key={workspace.id} workspace={workspace} models={models.data} capabilities={capabilities} />
+        <>
+          <EmptyBalanceNotice workspace={workspace} />
+          <Playground key={workspace.id} workspace={workspace} models={models.data} capabilities={capabilities} />
+        </>
       )}
     </Page>
   );

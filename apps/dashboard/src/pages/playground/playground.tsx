@@ -6,6 +6,7 @@ import { useTabKey } from '../../inference-key/tab-key.ts';
 import { autoOption, modelOptions } from '../../models/model-options.ts';
 import { makeTabState } from '../../session/tab-state.ts';
 import { Combobox } from '../../ui/combobox.tsx';
+import { NarrowFold } from '../../ui/narrow-fold.tsx';
 import { Card, EmptyState } from '../../ui/surface.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { gatewayVerificationQuery } from '../../verification/client.ts';
@@ -18,7 +19,7 @@ import { SpeechPanel } from './media/speech-panel.tsx';
 import { obstacleOf } from './obstacle.ts';
 import type { Mode, PlaygroundSearch } from './playground-search.ts';
 import { useWay } from './use-way.ts';
-import { WayCard } from './way-card.tsx';
+import { WayCard, wayWords } from './way-card.tsx';
 import { chosenModel, modelsOf, waysFor } from './what-is-offered.ts';
 
 export interface PlaygroundProps {
@@ -83,43 +84,50 @@ export function Playground({ workspace, models, capabilities }: PlaygroundProps)
     );
   const content = (
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem] xl:grid-cols-[minmax(0,1fr)_24rem]">
-      <div className="min-w-0 space-y-4 lg:order-2">
-        <Card>
-          <h2 className="sr-only">Model</h2>
-          <Combobox
-            label="Model"
-            value={modelId}
-            options={[...(mode === 'chat' ? [autoOption] : []), ...modelOptions(ofMode)]}
-            onChange={(chosen) => go({ model: chosen })}
-          />
-        </Card>
-        <KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} />
-        <WayCard
-          way={way}
-          offered={offeredWays}
-          onChange={(chosen) => go({ way: chosen })}
-          allowSimulated={allowSimulated}
-          onAllowSimulated={(allowed) => simulationAllowed.update(() => allowed)}
-        />
-        {mode === 'chat' && (
+      <NarrowFold
+        label="Setup"
+        summary={[modelId, wayWords[way].label, ...(tabKey === undefined ? ['no key yet'] : [])].join(' · ')}
+        isOpenAtFirst={tabKey === undefined}
+        className="lg:order-2"
+      >
+        <div className="space-y-4">
           <Card>
-            <details>
-              <summary className="cursor-pointer font-semibold">
-                <h2 className="inline text-base font-semibold">Parameters</h2>
-              </summary>
-              <div className="mt-4">
-                <Parameters
-                  settings={settings}
-                  change={(part) => chatSettings.update((before) => ({ ...before, ...part }))}
-                  problems={problems}
-                  model={model}
-                  models={ofMode}
-                />
-              </div>
-            </details>
+            <h2 className="sr-only">Model</h2>
+            <Combobox
+              label="Model"
+              value={modelId}
+              options={[...(mode === 'chat' ? [autoOption] : []), ...modelOptions(ofMode)]}
+              onChange={(chosen) => go({ model: chosen })}
+            />
           </Card>
-        )}
-      </div>
+          <KeyCard workspace={workspace} tabKey={tabKey} onChange={setTabKey} />
+          <WayCard
+            way={way}
+            offered={offeredWays}
+            onChange={(chosen) => go({ way: chosen })}
+            allowSimulated={allowSimulated}
+            onAllowSimulated={(allowed) => simulationAllowed.update(() => allowed)}
+          />
+          {mode === 'chat' && (
+            <Card>
+              <details>
+                <summary className="cursor-pointer font-semibold">
+                  <h2 className="inline text-base font-semibold">Parameters</h2>
+                </summary>
+                <div className="mt-4">
+                  <Parameters
+                    settings={settings}
+                    change={(part) => chatSettings.update((before) => ({ ...before, ...part }))}
+                    problems={problems}
+                    model={model}
+                    models={ofMode}
+                  />
+                </div>
+              </details>
+            </Card>
+          )}
+        </div>
+      </NarrowFold>
       <div className="min-w-0 lg:order-1">{panel}</div>
     </div>
   );

@@ -18,7 +18,7 @@ export interface WayCardProps {
   readonly onAllowSimulated: (allowed: boolean) => void;
 }
 
-const words = {
+export const wayWords = {
   private: {
     label: 'Private flow',
     text: 'The key goes to control alone, content to the verified machine alone.',
@@ -40,15 +40,15 @@ export function WayCard({ way, offered, onChange, allowSimulated, onAllowSimulat
       <div className="space-y-4">
         {offered.length === 1 ? (
           <p>
-            <span className="font-medium">{words[way].label}</span>
-            <span className="block text-sm text-muted">{words[way].text}</span>
+            <span className="font-medium">{wayWords[way].label}</span>
+            <span className="block text-sm text-muted">{wayWords[way].text}</span>
           </p>
         ) : (
           <RadioCards
             legend="How content is sent"
             value={way}
             onChange={onChange}
-            choices={offered.map((one) => ({ value: one, ...words[one] }))}
+            choices={offered.map((one) => ({ value: one, ...wayWords[one] }))}
           />
         )}
         {way !== 'compatibility' && (

@@ -11,7 +11,7 @@ describe('a draft of preferences', () => {
     expect(readDraft(draft)).toEqual({ preferences: initialPreferences, problems: {} });
   });
 
-  it.each(['-1', '2,5', 'free', '1e3', '1000001', '.5'])('names a price that is none: %s', (typed) => {
+  it.each(['-1', '2,5', 'free', '1e3', '1000001', '5.'])('names a price that is none: %s', (typed) => {
     const { preferences, problems } = readDraft({ ...draft, maxInput: '3', maxOutput: typed });
     expect(preferences.max_price).toEqual({ input: 3 });
     expect(Object.keys(problems)).toEqual(['maxOutput']);

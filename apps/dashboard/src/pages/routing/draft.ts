@@ -1,4 +1,5 @@
 import type { Boundary, MaxPrice, Preferences } from '@sotto/wire';
+import { readUsd } from '../../format/read-usd.ts';
 import { boundaryTier, isWeaker, isWeakerBoundary } from './boundaries.ts';
 
 /** Preferences while they are edited: as they will be saved, but for prices, which are what was typed. */
@@ -21,8 +22,8 @@ export function readDraft({ maxInput, maxOutput, ...rest }: Draft): {
   readonly preferences: Preferences;
   readonly problems: DraftProblems;
 } {
-  const input = readPrice(maxInput);
-  const output = readPrice(maxOutput);
+  const input = readUsd(maxInput);
+  const output = readUsd(maxOutput);
   const max_price: MaxPrice = {
     ...(typeof input === 'number' ? { input } : {}),
     ...(typeof output === 'number' ? { output } : {}),
@@ -31,21 +32,14 @@ export function readDraft({ maxInput, maxOutput, ...rest }: Draft): {
   return {
     preferences: { ...rest, max_price: Object.keys(max_price).length === 0 ? null : max_price },
     problems: {
-      ...(input === 'malformed' ? { maxInput: priceProblem } : {}),
-      ...(output === 'malformed' ? { maxOutput: priceProblem } : {}),
+      ...(input === undefined ? { maxInput: priceProblem } : {}),
+      ...(output === undefined ? { maxOutput: priceProblem } : {}),
       ...(mode === 'only' && ids.length === 0 ? { models: 'Choose at least one model, or allow all.' } : {}),
     },
   };
 }
 
 const priceProblem = 'A price is a number such as 2.5: USD per million tokens, from 0 to 1,000,000.';
-
-function readPrice(typed: string): number | undefined | 'malformed' {
-  const trimmed = typed.trim();
-  if (trimmed === '') return undefined;
-  const price = /^\d{1,7}(\.\d{1,9})?$/.test(trimmed) ? Number(trimmed) : Number.NaN;
-  return price >= 0 && price <= 1_000_000 ? price : 'malformed';
-}
 
 /** Moves the boundary, and lifts with it what may not be below. */
 export function withBoundary(draft: Draft, boundary: Boundary): Draft {

@@ -23,8 +23,8 @@ export function UnsavedBar({ changed, problem, busy, onSave, onDiscard }: Unsave
       <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
         <div className="min-w-0 flex-1 basis-64">
           <p role="status" className="font-medium">
-            {changed.length === 1 ? '1 setting is not saved' : `${String(changed.length)} settings are not saved`}
-            <span className="font-normal text-muted">: {changed.join(', ')}</span>
+            {sentenceOn(changed.length)}
+            {changed.length > 0 && <span className="font-normal text-muted">: {changed.join(', ')}</span>}
           </p>
           {problem !== undefined && (
             <p role="alert" className="text-sm text-danger">
@@ -43,6 +43,11 @@ export function UnsavedBar({ changed, problem, busy, onSave, onDiscard }: Unsave
       </div>
     </section>
   );
+}
+
+function sentenceOn(count: number): string {
+  if (count === 0) return 'What was typed cannot be saved yet';
+  return count === 1 ? '1 setting is not saved' : `${String(count)} settings are not saved`;
 }
 
 /** Asks before the page is left with changes that would be lost. */

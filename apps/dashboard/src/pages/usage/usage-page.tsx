@@ -44,7 +44,7 @@ export function UsagePage() {
 }
 
 function Usage({ workspaceId }: { workspaceId: string }) {
-  const search: UsageSearch = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: UsageSearch) =>
     void navigate({ to: '/usage', search: next, replace: true, resetScroll: false });

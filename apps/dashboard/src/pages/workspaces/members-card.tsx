@@ -9,6 +9,7 @@ import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/field.tsx';
 import { Loading } from '../../ui/skeleton.tsx';
 import { Card, ErrorState } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -66,26 +67,20 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
       title: 'Role',
       cell: (member) =>
         manages && isOther(member) ? (
-          <select
-            aria-label={`Role of ${member.email ?? 'the member'}`}
+          <SelectField
+            label={`Role of ${member.email ?? 'the member'}`}
+            hideLabel
             value={
               changing.variables?.accountId === member.account_id && changing.isPending
                 ? changing.variables.role
                 : member.role
             }
             disabled={changing.isPending}
-            onChange={(event) => {
-              const role = givenRoles.find((one) => one === event.target.value);
-              if (role !== undefined) changing.mutate({ accountId: member.account_id, role });
+            onChange={(role) => {
+              if (role !== 'owner') changing.mutate({ accountId: member.account_id, role });
             }}
-            className="min-h-9 rounded-lg border border-line-strong bg-surface px-2"
-          >
-            {givenRoles.map((role) => (
-              <option key={role} value={role}>
-                {roleWords[role].name}
-              </option>
-            ))}
-          </select>
+            choices={givenRoles.map((role) => ({ value: role, label: roleWords[role].name }))}
+          />
         ) : (
           <span title={roleWords[member.role].text}>{roleWords[member.role].name}</span>
         ),

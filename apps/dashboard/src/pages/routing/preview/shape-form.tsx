@@ -14,7 +14,7 @@ export interface ShapeFormProps {
   readonly models: readonly ModelAnswer[];
 }
 
-const needNames = { tools: 'Tools', vision: 'Images', structured_output: 'Structured output' } as const;
+const needNames = { tools: 'Tools', vision: 'Vision', structured_output: 'Structured output' } as const;
 const sortNames = { privacy: 'Privacy', price: 'Price', latency: 'Latency', throughput: 'Throughput' } as const;
 const asWorkspace = 'as the workspace';
 
