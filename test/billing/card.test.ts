@@ -457,7 +457,10 @@ await describeBilling('payment by card', (suite) => {
 
     it('nothing of it is in the log but ids, names of things and numbers', async () => {
       await until(() => suite.service.logs().includes('order moved'), 'something was logged');
-      const logs = suite.service.logs();
+      // Embedded mode prints mails beside its log.
+      const isLogged = (line: string): boolean => line.startsWith('{');
+      const logs = suite.service.logs().split('\n').filter(isLogged).join('\n');
+      expect(logs).toContain('order moved');
       for (const secret of ['people.example', 'sk_test', 'whsec', '"Ann', 'checkout.stripe.example', 'cs_test']) {
         expect(logs).not.toContain(secret);
       }
