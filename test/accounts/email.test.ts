@@ -117,6 +117,13 @@ describe('somebody who signs up with the address of somebody else', () => {
     const offer = await thief.post(`/workspaces/${id}/invitations`, { email: other.email, role: 'admin' });
     expect((await other.visitor.post('/invitations/accept', { token: offer.json.token })).status).toBe(200);
     await thief.post(`/workspaces/${id}/invitations`, { email: fresh(), role: 'admin' });
+    // As an admin of somebody else's workspace, they invited an address of their own.
+    const theirs = (await other.visitor.post('/workspaces', { name: 'Theirs' })).json.id;
+    const place = await other.visitor.post(`/workspaces/${theirs}/invitations`, { email, role: 'admin' });
+    expect((await thief.post('/invitations/accept', { token: place.json.token })).status).toBe(200);
+    const backDoor = await verified();
+    const back = await thief.post(`/workspaces/${theirs}/invitations`, { email: backDoor.email, role: 'admin' });
+    expect(back.status).toBe(201);
     // What opens an account beside its password is not for the unverified.
     for (const [method, path] of [
       ['POST', '/auth/two-factor/enable'],
@@ -137,6 +144,8 @@ describe('somebody who signs up with the address of somebody else', () => {
     expect(await sessionStatus(thief)).toBe(401);
     expect((await world.visitor().get('/balance', bearer)).status).toBe(401);
     expect((await other.visitor.get(`/workspaces/${id}/members`)).status).toBe(404);
+    expect((await backDoor.visitor.post('/invitations/accept', { token: back.json.token })).status).toBe(404);
+    expect((await other.visitor.get(`/workspaces/${theirs}/members`)).json.data).toHaveLength(1);
     await signIn(owner, { email, password });
     expect((await owner.get(`/workspaces/${id}/invitations`)).json.data).toEqual([]);
     expect((await owner.get(`/workspaces/${id}/members`)).json.data).toHaveLength(1);

@@ -11,6 +11,7 @@ import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable, orDatabaseFailure } from './database/database.ts';
 import type { ControlEvents } from './events.ts';
 import { registerKeys } from './keys/key-routes.ts';
+import { invitationLimit } from './limits/invitation-limit.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
 import { signInLimits } from './limits/sign-in-limits.ts';
 import type { Mailer } from './mail/mail.ts';
@@ -116,6 +117,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     origin: options.origin,
     events,
     rateLimit: ownLimit(Math.ceil(options.limits.control / 20)),
+    admitMail: invitationLimit(app, options.limits.control),
     now: options.now,
   });
   options.billing.register(app, sessions);

@@ -21,7 +21,7 @@ export async function claimAccount(pool: pg.Pool, userId: string): Promise<reado
       await client.query('delete from workspace_members where workspace_id = $1', [id]);
       await client.query('delete from workspace_invitations where workspace_id = $1', [id]);
     }
-    // Keys made as a member of others' workspaces, and the places there.
+    // Keys and invitations made as a member of others' workspaces, and the places there.
     const { rows: joined } = await client.query<{ workspace_id: string; account_id: string }>(
       `select m.workspace_id, m.account_id from workspace_members m join accounts a on a.id = m.account_id
        where a.user_id = $1 order by m.workspace_id`,
@@ -30,10 +30,9 @@ export async function claimAccount(pool: pg.Pool, userId: string): Promise<reado
     for (const { workspace_id: workspaceId, account_id: accountId } of joined) {
       await client.query('select 1 from workspaces where id = $1 for update', [workspaceId]);
       keyIds.push(...(await revokeWorkspaceKeys(client, workspaceId, accountId)));
-      await client.query('delete from workspace_members where workspace_id = $1 and account_id = $2', [
-        workspaceId,
-        accountId,
-      ]);
+      const place = [workspaceId, accountId];
+      await client.query('delete from workspace_invitations where workspace_id = $1 and invited_by = $2', place);
+      await client.query('delete from workspace_members where workspace_id = $1 and account_id = $2', place);
     }
     keyIds.push(...(await disableApps(client, userId)));
     return keyIds;

@@ -219,6 +219,22 @@ describe('what the protocol keeps', () => {
     const ended = grants.filter((_, index) => !active[index]).flatMap(({ keyIds }) => keyIds[0] ?? []);
     expect(projected).toEqual(expect.arrayContaining(ended));
   });
+
+  it('leaves a grant alone between the use of a refresh token and the writing of the next one', async () => {
+    const tokens = new ArtifactStore(pool, 'RefreshToken');
+    const { grantId } = await allow(grantFor((await newAccount()).accountId, await newApp()));
+    await pool.query("update connect_grants set created_at = now() - interval '1 day' where id = $1", [grantId]);
+    await tokens.put('in use', { exp: inAnHour(), grantId });
+    expect(await tokens.consume('in use')).toBe(true);
+    await purgeConnect({ pool, projector });
+    expect(await isActive(grantId)).toBe(true);
+    await pool.query(
+      "update connect_artifacts set consumed_at = consumed_at - interval '10 minutes' where grant_id = $1",
+      [grantId],
+    );
+    await purgeConnect({ pool, projector });
+    expect(await isActive(grantId)).toBe(false);
+  });
 });
 
 describe('the keys of the protocol', () => {

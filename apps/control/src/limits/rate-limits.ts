@@ -5,7 +5,8 @@ import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import { authBasePath } from '../sessions/auth-path.ts';
-import { sessionCookieOf } from '../sessions/cookies.ts';
+import { sessionTokensOf } from '../sessions/cookies.ts';
+import { networkOf } from './network.ts';
 
 export interface RateLimitOptions {
   /** Requests per minute without a credential, by address; with one, by credential. */
@@ -36,11 +37,11 @@ export const ownLimit = (max: number): object => ({ rateLimit: { max, timeWindow
 const isSigningIn = (request: FastifyRequest): boolean => request.routeOptions.url?.startsWith(authBasePath) ?? false;
 
 function callerOf(request: FastifyRequest): string {
-  const address = `address:${request.ip}`;
+  const address = `address:${networkOf(request.ip)}`;
   if (isSigningIn(request)) return address;
   const bearer = bearerToken(request);
   if (bearer) return `key:${hashSecret(bearer)}`;
-  // The session alone: other cookies beside it may say anything.
-  const session = sessionCookieOf(request.headers.cookie);
-  return session === undefined ? address : `session:${hashSecret(session)}`;
+  // The session alone: other cookies beside it may say anything. Browsers send one.
+  const [session, ...others] = sessionTokensOf(request.headers.cookie);
+  return session === undefined || others.length > 0 ? address : `session:${hashSecret(session)}`;
 }

@@ -1,10 +1,11 @@
 import { hashSecret } from '@sotto/state';
-import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { sessionCookieOf } from '../sessions/cookies.ts';
+import { sessionTokensOf } from '../sessions/cookies.ts';
+import { attemptLimit } from './attempt-limit.ts';
+import { networkOf } from './network.ts';
 
 /** Counts a request for `path` (without `/v1/auth`) with its body; throws `rate_limited` where it is one too many. */
-export type SignInLimits = (request: FastifyRequest, path: string, body: Buffer | undefined) => Promise<void>;
+export type SignInLimits = (request: FastifyRequest, path: string, body: object) => Promise<void>;
 
 const minuteMs = 60_000;
 
@@ -18,23 +19,10 @@ const passwords = /^\/(?:change-password|change-email|two-factor\/(?:enable|disa
 
 /**
  * The limits of signing in, beside the one of every route: by the caller's address, and by the account that is named,
- * whether it exists or not: parts of RATE_LIMIT_CONTROL, so that the one setting says how narrow all of them are. Where control runs as several processes on one Redis, they count together.
+ * whether it exists or not: parts of RATE_LIMIT_CONTROL, so that the one setting says how narrow all of them are.
  */
 export function signInLimits(app: FastifyInstance, control: number): SignInLimits {
-  const limit = (prefix: string, max: number, timeWindow: number) => {
-    const keys = new WeakMap<FastifyRequest, string>();
-    const count = app.createRateLimit({
-      max,
-      timeWindow,
-      keyGenerator: (request) => `${prefix}:${keys.get(request) ?? ''}`,
-    });
-    return async (request: FastifyRequest, key: string): Promise<void> => {
-      keys.set(request, key);
-      const counted = await count(request);
-      if (!counted.isAllowed && counted.isExceeded)
-        throw new ServiceError('rate_limited', { retryAfterS: counted.ttl / 1000 });
-    };
-  };
+  const limit = (prefix: string, max: number, windowMs: number) => attemptLimit(app, { prefix, max, windowMs });
   const guessesByAddress = limit('guess', Math.ceil(control / 10), minuteMs);
   const mailsByAddress = limit('mail', Math.ceil(control / 20), minuteMs);
   const passwordsBySession = limit('password', Math.ceil(control / 60), minuteMs);
@@ -44,34 +32,25 @@ export function signInLimits(app: FastifyInstance, control: number): SignInLimit
   const mailsByAccount = limit('mail-to', Math.ceil(control / 120), 15 * minuteMs);
 
   return async (request, path, body) => {
-    if (guesses.test(path)) await guessesByAddress(request, request.ip);
-    if (mails.test(path)) await mailsByAddress(request, request.ip);
-    const session = sessionCookieOf(request.headers.cookie);
-    if (session !== undefined && passwords.test(path)) await passwordsBySession(request, hashSecret(session));
-    const account = accountOf(body);
+    const network = networkOf(request.ip);
+    if (guesses.test(path)) await guessesByAddress(request, network);
+    if (mails.test(path)) await mailsByAddress(request, network);
+    if (passwords.test(path)) {
+      // Each that comes along, so that no other beside it gives a stolen one a fresh count.
+      for (const token of sessionTokensOf(request.headers.cookie)) await passwordsBySession(request, hashSecret(token));
+    }
+    const account = accountOf(path, body);
     if (account === undefined) return;
     if (path === '/sign-in/email') {
-      await signInsByBoth(request, `${request.ip}:${account}`);
+      await signInsByBoth(request, `${network}:${account}`);
       await signInsByAccount(request, account);
     }
     if (mails.test(path)) await mailsByAccount(request, account);
   };
 }
 
-/** The address that a body names, as a hash: none rests in Redis. */
-function accountOf(body: Buffer | undefined): string | undefined {
-  const text = body?.toString('utf8') ?? '';
-  const { newEmail, email } = fieldsOf(text);
-  const named = newEmail ?? email;
+/** The address that a body names, as a hash: none rests in Redis. Of what a route does not read nothing counts. */
+function accountOf(path: string, body: { readonly newEmail?: unknown; readonly email?: unknown }): string | undefined {
+  const named = path === '/change-email' ? body.newEmail : body.email;
   return typeof named === 'string' ? hashSecret(named.trim().toLowerCase()) : undefined;
-}
-
-/** Of JSON, else of a form, which better-auth takes as well: of fields with one name the last counts. */
-function fieldsOf(text: string): { readonly newEmail?: unknown; readonly email?: unknown } {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null ? parsed : {};
-  } catch {
-    return Object.fromEntries(new URLSearchParams(text));
-  }
 }

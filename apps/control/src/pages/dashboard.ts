@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -18,13 +18,12 @@ export interface Dashboard {
   register(app: FastifyInstance): Promise<void>;
 }
 
-/** Its files, whose names change with their contents. */
-const assetsPath = '/assets/';
 const icon = '/favicon.svg';
 
 /** Opens the built dashboard; where there is none, its address says how to get it. */
 export function openDashboard({ folder, confidentialOrigin }: DashboardOptions): Dashboard {
-  const page = readPage(folder)?.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escapeHtml(confidentialOrigin));
+  const built = readBuilt(folder);
+  const page = built?.page.replaceAll('SOTTO_CONFIDENTIAL_ORIGIN', () => escapeHtml(confidentialOrigin));
   const policy = policyFor(confidentialOrigin);
 
   const sendPage = (reply: FastifyReply): FastifyReply => {
@@ -45,7 +44,7 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
     answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '';
       if (request.method !== 'GET') return false;
-      if (path.startsWith(assetsPath) && page !== undefined) {
+      if (built?.assets.has(path) === true) {
         void reply.sendFile(path.slice(1), { maxAge: '365d', immutable: true });
         return true;
       }
@@ -66,9 +65,11 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
   };
 }
 
-function readPage(folder: string): string | undefined {
+/** What was built: the page, and the paths of its files, whose names change with their contents. No other path is looked up. */
+function readBuilt(folder: string): { readonly page: string; readonly assets: ReadonlySet<string> } | undefined {
   try {
-    return readFileSync(join(folder, 'index.html'), 'utf8');
+    const page = readFileSync(join(folder, 'index.html'), 'utf8');
+    return { page, assets: new Set(readdirSync(join(folder, 'assets')).map((name) => `/assets/${name}`)) };
   } catch {
     return undefined;
   }

@@ -6,18 +6,30 @@ const sessionCookieNames: ReadonlySet<string> = new Set([
   `__Secure-${cookiePrefix}.session_token`,
 ]);
 
-/** The value of a session cookie in a `cookie` header, valid or not; undefined where there is none. */
-export function sessionCookieOf(cookieHeader: string | undefined): string | undefined {
-  for (const pair of cookieHeader?.split(';') ?? []) {
+/**
+ * The tokens of all session cookies in a `cookie` header, valid or not, without their signatures. One that is spelled in
+ * another way that better-auth reads (quoted, percent-encoded) is the same.
+ */
+export const sessionTokensOf = (cookieHeader: string | undefined): readonly string[] =>
+  (cookieHeader?.split(';') ?? []).flatMap((pair) => {
     const [name = '', ...value] = pair.split('=');
-    if (sessionCookieNames.has(name.trim())) return value.join('=').trim();
+    return sessionCookieNames.has(name.trim()) ? [tokenOf(value.join('=').trim())] : [];
+  });
+
+function tokenOf(value: string): string {
+  const bare = value.startsWith('"') ? value.slice(1, -1) : value;
+  let signed = bare;
+  try {
+    signed = decodeURIComponent(bare);
+  } catch {
+    // Not encoded.
   }
-  return undefined;
+  const dot = signed.lastIndexOf('.');
+  return dot < 0 ? signed : signed.slice(0, dot);
 }
 
 /** Whether a `cookie` header carries a session cookie, valid or not. */
-export const hasSessionCookie = (cookieHeader: string | undefined): boolean =>
-  sessionCookieOf(cookieHeader) !== undefined;
+export const hasSessionCookie = (cookieHeader: string | undefined): boolean => sessionTokensOf(cookieHeader).length > 0;
 
 /**
  * Whether cookies of this origin carry `Secure`: always, except on plain http to a loopback host, where some browsers

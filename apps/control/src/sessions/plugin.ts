@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readJsonBody } from '@sotto/http';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Auth } from './auth.ts';
@@ -22,8 +23,8 @@ export interface AuthRoutesOptions {
   readonly toEnvelope: ToEnvelope;
   /** Told of every failure that better-auth does not explain; throws where it knows why. */
   readonly onFailed?: (error: unknown) => Promise<void>;
-  /** Asked before better-auth is, with the path behind `/v1/auth` and the body; throws what refuses the request. */
-  readonly admit?: (request: FastifyRequest, path: string, body: Buffer | undefined) => Promise<void>;
+  /** Asked before better-auth is, with the path behind `/v1/auth` and the body's fields; throws what refuses the request. */
+  readonly admit?: (request: FastifyRequest, path: string, body: object) => Promise<void>;
 }
 
 /**
@@ -40,9 +41,9 @@ const steadyMs: Readonly<Record<string, number>> = {
 export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, options) => {
   const { auth, origin, toEnvelope, onFailed, admit } = options;
 
-  // better-auth parses bodies itself and must see them as they came.
+  // JSON and nothing else, so that a body has one reading.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   app.route({
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
@@ -53,8 +54,10 @@ export const authRoutes: FastifyPluginAsync<AuthRoutesOptions> = async (app, opt
       const path = pathAndQuery(request.url).split('?', 1)[0]?.slice(authBasePath.length) ?? '';
       // Of a path that is spelled in another way the router would make the same; limits go by the one spelling.
       if (!plainPath.test(path)) return reply.code(404).send(toEnvelope(404, undefined, undefined, request.id));
-      await admit?.(request, path, Buffer.isBuffer(request.body) ? request.body : undefined);
-      const response = await auth.handler(toWebRequest(request, origin)).catch((error: unknown) => {
+      // Parsed here, once: what limits are counted by is what better-auth then reads.
+      const body = hasBody(request) ? readJsonBody(request.body) : {};
+      await admit?.(request, path, body);
+      const response = await auth.handler(toWebRequest(request, { origin, body })).catch((error: unknown) => {
         // The message may hold SQL parameters, and so an email address: only the name is logged.
         request.log.error({ error: error instanceof Error ? error.name : typeof error }, 'auth_failed');
         return new Response(null, { status: 500 });
@@ -81,7 +84,13 @@ const passedHeaders = [
   'user-agent',
 ] as const;
 
-function toWebRequest(request: FastifyRequest, origin: string): Request {
+const hasBody = ({ method, body }: FastifyRequest): boolean =>
+  method !== 'GET' && Buffer.isBuffer(body) && body.length > 0;
+
+function toWebRequest(
+  request: FastifyRequest,
+  { origin, body }: { readonly origin: string; readonly body: object },
+): Request {
   const headers = new Headers();
   for (const name of passedHeaders) {
     const value = request.headers[name];
@@ -91,12 +100,10 @@ function toWebRequest(request: FastifyRequest, origin: string): Request {
   // that no page of another site sent it, it gets ours, so that its routes and our own follow one rule.
   if (request.method !== 'GET' && isScripted(request)) headers.set('origin', origin);
 
-  const { method, body } = request;
-  const hasBody = method !== 'GET' && Buffer.isBuffer(body) && body.length > 0;
   return new Request(`${origin}${pathAndQuery(request.url)}`, {
-    method,
+    method: request.method,
     headers,
-    body: hasBody ? new Uint8Array(body) : null,
+    body: hasBody(request) ? JSON.stringify(body) : null,
   });
 }
 

@@ -11,12 +11,14 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireSession, type SignedIn } from '../credentials/session-credentials.ts';
 import type { ControlEvents } from '../events.ts';
+import type { AttemptLimit } from '../limits/attempt-limit.ts';
 import type { Mailer } from '../mail/mail.ts';
 import { projectKeys } from '../projection/project-keys.ts';
 import { acceptInvitation, declineInvitation, type Invited, listWaiting, readOffer } from './answer-invitation.ts';
 import { invitationMail } from './invitation-mail.ts';
 import { inviteAddress, listInvitations, unknownInvitation, withdrawInvitation } from './invitation-store.ts';
 import { isUuid, readWorkspaceId } from './path-ids.ts';
+import { requireWorkspace } from './workspace-access.ts';
 import type { WorkspaceRoutesDependencies } from './workspace-routes.ts';
 
 export interface InvitationRoutesDependencies extends WorkspaceRoutesDependencies {
@@ -27,6 +29,8 @@ export interface InvitationRoutesDependencies extends WorkspaceRoutesDependencie
   readonly events: Pick<ControlEvents, 'taskFailed'>;
   /** For invitations: each may send a mail to somebody who did not ask for it. */
   readonly rateLimit: object;
+  /** Counts a mail to an address; throws `rate_limited` where it is one too many. */
+  readonly admitMail: AttemptLimit;
   readonly now: () => number;
 }
 
@@ -72,6 +76,8 @@ export function registerInvitations(app: FastifyInstance, deps: InvitationRoutes
       const { accountId, email } = await requireSession(sessions, request);
       const workspaceId = readWorkspaceId(request.params.id);
       const asked = parseRequest(createInvitationSchema, readJsonBody(request.body));
+      await requireWorkspace(pool, { accountId, workspaceId, action: 'manageMembers' });
+      await deps.admitMail(request, asked.email);
       const { invitation, workspace } = await inviteAddress(pool, { accountId, workspaceId }, asked, now());
       // Not waited for: how long a mail takes is nobody's business, and the token is in the answer.
       void deps.mailer

@@ -24,10 +24,12 @@ export async function purgeConnect({ pool, projector }: EndDependencies): Promis
 
 async function findIdleGrants(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
-    // An hour, so that one whose browser is still on its way back to the app is not taken for one.
+    // An hour, so that one whose browser is still on its way back to the app is not taken for one; and what was used a
+    // moment ago counts, because the tokens that follow it are still being written.
     `select g.id from connect_grants g join api_keys k on k.id = g.key_id
      where k.revoked_at is null and (g.expires_at <= now() or (g.created_at < now() - interval '1 hour' and not exists
-       (select from connect_artifacts a where a.grant_id = g.id and a.expires_at > now() and a.consumed_at is null)))
+       (select from connect_artifacts a where a.grant_id = g.id and a.expires_at > now()
+         and (a.consumed_at is null or a.consumed_at > now() - interval '5 minutes'))))
      limit ${atOnce}`,
   );
   return rows.map(({ id }) => id);
