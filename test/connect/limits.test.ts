@@ -21,6 +21,19 @@ await describeConformance(
             error_description: expect.any(String),
           });
         });
+
+        it('is not evaded by credentials that are made up, where each request leaves a row', async () => {
+          const url = `${suite.service.controlUrl}/connect/authorize?client_id=none`;
+          const statuses = await Promise.all(
+            Array.from({ length: 100 }, async (_, call) => {
+              const made = { authorization: `Bearer made-up-${call}`, cookie: `sotto.session_token=made.up${call}` };
+              const answer = await fetch(url, { headers: made, redirect: 'manual' });
+              await answer.body?.cancel();
+              return answer.status;
+            }),
+          );
+          expect(statuses).toContain(429);
+        });
       });
     },
   ],

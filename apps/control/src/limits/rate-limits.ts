@@ -36,8 +36,13 @@ export const ownLimit = (max: number): object => ({ rateLimit: { max, timeWindow
 /** Whoever signs in has no credential yet: a made-up cookie or key must not give them a count of their own. */
 const isSigningIn = (request: FastifyRequest): boolean => request.routeOptions.url?.startsWith(authBasePath) ?? false;
 
+const addressOf = (request: FastifyRequest): string => `address:${networkOf(request.ip)}`;
+
+/** The `config` of a route that anybody may call and that keeps something of each call: whatever they show, their address counts. */
+export const limitByAddress: object = { rateLimit: { keyGenerator: addressOf } };
+
 function callerOf(request: FastifyRequest): string {
-  const address = `address:${networkOf(request.ip)}`;
+  const address = addressOf(request);
   if (isSigningIn(request)) return address;
   const bearer = bearerToken(request);
   if (bearer) return `key:${hashSecret(bearer)}`;

@@ -1,13 +1,15 @@
 import { errorHeaders, ServiceError } from '@sotto/wire';
 import type { FastifyPluginAsync, HTTPMethods } from 'fastify';
+import { limitByAddress } from '../../limits/rate-limits.ts';
 import type { ProtocolKeeper } from './protocol-keeper.ts';
 import { connectBasePath, protocolRoutes as paths } from './provider.ts';
 
-const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string }[] = [
+const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string; readonly config?: object }[] = [
   { methods: ['GET', 'OPTIONS'], path: '/.well-known/openid-configuration' },
   { methods: ['GET', 'OPTIONS'], path: '/.well-known/oauth-authorization-server' },
   { methods: ['GET', 'OPTIONS'], path: paths.jwks },
-  { methods: ['GET'], path: paths.authorization },
+  // Each call is a row until it is answered.
+  { methods: ['GET'], path: paths.authorization, config: limitByAddress },
   { methods: ['GET'], path: `${paths.authorization}/:uid` },
   { methods: ['POST', 'OPTIONS'], path: paths.token },
   { methods: ['GET', 'POST', 'OPTIONS'], path: paths.userinfo },
@@ -51,10 +53,11 @@ export const protocolRoutes: FastifyPluginAsync<ProtocolRoutesOptions> = async (
       });
   });
 
-  for (const { methods, path } of routes) {
+  for (const { methods, path, config = {} } of routes) {
     app.route({
       method: methods,
       url: `${connectBasePath}${path}`,
+      config,
       handler: async (request, reply) => {
         const { uid = '' } = request.params as { uid?: string };
         const { handle } = await keeper.protocol();
