@@ -5,6 +5,7 @@ import {
   type WaitingInvitationAnswer,
   type WorkspaceAnswer,
   type WorkspaceRole,
+  workspaceRoles,
 } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
@@ -60,10 +61,12 @@ export async function acceptInvitation(
     if (offer.owner_id === invited.accountId)
       throw new ServiceError('conflict', { message: 'This workspace is yours already.' });
     if (offer.role !== 'owner') {
+      // It lets in and raises. To lower takes keys away as well: that is `changeRole`.
       await client.query(
-        `insert into workspace_members (workspace_id, account_id, role) values ($1, $2, $3)
-         on conflict (workspace_id, account_id) do update set role = excluded.role`,
-        [...place, offer.role],
+        `insert into workspace_members as present (workspace_id, account_id, role) values ($1, $2, $3)
+         on conflict (workspace_id, account_id) do update set role = excluded.role
+         where array_position($4::text[], excluded.role) > array_position($4::text[], present.role)`,
+        [...place, offer.role, workspaceRoles],
       );
     }
     const keyIds = offer.role === 'owner' ? await handOver(client, offer, invited.accountId) : [];

@@ -264,6 +264,19 @@ describe('invitations', () => {
     expect(await endOf(acceptInvitation(pool, invited, now))).toBe('done');
   });
 
+  it('raise whoever is in already, and never lower them', async () => {
+    const place = await shared();
+    const ann = await join(place, 'member');
+    const roleAfter = async (role: WorkspaceRole) => {
+      const elsewhere = { ...ann, email: `${randomUUID()}@people.example` };
+      const { workspace } = await acceptInvitation(pool, await offer(place.owner, elsewhere, place, role), now);
+      return workspace.role;
+    };
+    expect(await roleAfter('viewer')).toBe('member');
+    expect(await roleAfter('admin')).toBe('admin');
+    expect(await roleAfter('member')).toBe('admin');
+  });
+
   it('end after seven days', async () => {
     const place = await shared();
     const invited = await offer(place.owner, await person(), place, 'member');
