@@ -121,13 +121,25 @@ const limits: Concept = (suite) => {
       // Health is asked by machines that cannot wait.
       expect((await get(`${new URL(url).origin}/readyz`)).status).toBe(200);
     });
+
+    it('design 6: RATE_LIMIT_CONTROL bounds made-up credentials, too, by address; a known one goes on', async () => {
+      const url = `${suite.service.controlUrl}/models`;
+      const known = bearer(suite.spareKey());
+      expect((await get(url, known)).status).toBe(200);
+      let made = 0;
+      let answer = await get(url, bearer('made-up'));
+      for (; made < 150 && answer.status === 401; made++) answer = await get(url, bearer(`made-up-${made}`));
+      expectError(answer, 429, 'rate_limited');
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      expect((await get(url, known)).status).toBe(200);
+    });
   });
 };
 
 await describeConformance(
   'limits',
   [limits],
-  { keys: 9 },
+  { keys: 10 },
   {
     TICKET_TTL_S: '2',
     RATE_LIMIT_REQUESTS: String(requestLimit),

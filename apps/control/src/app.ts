@@ -13,6 +13,7 @@ import type { ControlEvents } from './events.ts';
 import { registerKeys } from './keys/key-routes.ts';
 import { invitationLimit } from './limits/invitation-limit.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
+import { limitRefusedCredentials } from './limits/refused-credentials.ts';
 import { signInLimits } from './limits/sign-in-limits.ts';
 import type { Mailer } from './mail/mail.ts';
 import { openDashboard } from './pages/dashboard.ts';
@@ -88,6 +89,7 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     });
   });
   await registerRateLimits(app, options.limits);
+  limitRefusedCredentials(app, options.limits.control);
   registerHealth(app, options.isReady);
   await app.register(authRoutes, {
     auth: sessions.auth,

@@ -26,9 +26,12 @@ export async function registerRateLimits(app: FastifyInstance, { control, redis 
       request.url === '/healthz' || request.url === '/readyz' || request.url.startsWith('/assets/'),
     skipOnError: true,
     ...(redis === undefined ? {} : { redis, nameSpace: 'sotto:limits:' }),
-    errorResponseBuilder: (_request, context) => new ServiceError('rate_limited', { retryAfterS: context.ttl / 1000 }),
+    errorResponseBuilder: (_request, context) => tooMany(context.ttl),
   });
 }
+
+export const tooMany = (waitMs: number): ServiceError =>
+  new ServiceError('rate_limited', { retryAfterS: waitMs / 1000 });
 
 /** The `config` of a route with a limit of its own, per credential and minute. */
 export const ownLimit = (max: number): object => ({ rateLimit: { max, timeWindow: '1 minute' } });
@@ -36,12 +39,14 @@ export const ownLimit = (max: number): object => ({ rateLimit: { max, timeWindow
 /** Whoever signs in has no credential yet: a made-up cookie or key must not give them a count of their own. */
 const isSigningIn = (request: FastifyRequest): boolean => request.routeOptions.url?.startsWith(authBasePath) ?? false;
 
-const addressOf = (request: FastifyRequest): string => `address:${networkOf(request.ip)}`;
+/** By the caller's network. */
+export const addressOf = (request: FastifyRequest): string => `address:${networkOf(request.ip)}`;
 
 /** The `config` of a route that anybody may call and that keeps something of each call: whatever they show, their address counts. */
 export const limitByAddress: object = { rateLimit: { keyGenerator: addressOf } };
 
-function callerOf(request: FastifyRequest): string {
+/** Who is counted: whoever shows a credential by that, anybody else by their address. */
+export function callerOf(request: FastifyRequest): string {
   const address = addressOf(request);
   if (isSigningIn(request)) return address;
   const bearer = bearerToken(request);
