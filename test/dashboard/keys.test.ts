@@ -121,12 +121,18 @@ await describeDashboard('keys', (stage) => {
     await dialog(page).getByText('Write an amount in USD').waitFor();
     await limit.fill('5000000');
     await dialog(page).getByRole('button', { name: 'Make the key' }).click();
-    await dialog(page).getByText('`credit_limit_usd` must be at most 1000000.').waitFor();
+    await dialog(page).getByText('at most 1,000,000').waitFor();
     expect(await limit.getAttribute('aria-invalid')).toBe('true');
     expect(await dialog(page).getByLabel('Name').inputValue()).toBe('careful');
+    // What the service refuses is said in its words, at its field.
+    await limit.fill('10');
+    await dialog(page).getByLabel('Name').fill('   ');
+    await dialog(page).getByRole('button', { name: 'Make the key' }).click();
+    await dialog(page).getByText('`name` must').waitFor();
+    expect(await limit.inputValue()).toBe('10');
     await expectAccessible(page);
     await keepPicture(page, 'keys-refused');
-    await limit.fill('5');
+    await dialog(page).getByLabel('Name').fill('careful');
     await dialog(page).getByRole('button', { name: 'Make the key' }).click();
     await dialog(page).getByTestId('new-key').waitFor();
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Mailbox, openMailbox } from '../accounts/mailbox.ts';
 import { totpCode } from '../accounts/totp.ts';
 import { type AccountsWorld, openWorld, password } from '../accounts/world.ts';
-import { expectAccessible, expectGoodLooks, hasBrowser, keepPicture, useBrowser } from './stage.ts';
+import { addAuthenticator, expectAccessible, expectGoodLooks, hasBrowser, keepPicture, useBrowser } from './stage.ts';
 
 const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
 const fresh = () => `${randomUUID().slice(0, 8)}@people.example`;
@@ -155,18 +155,7 @@ describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
   it('adds a passkey, names it, signs in with it by button and where the address is typed, and removes it', async () => {
     const person = await world.verified();
     const page = await browser.open('/account', { as: person });
-    const protocol = await page.context().newCDPSession(page);
-    await protocol.send('WebAuthn.enable');
-    await protocol.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addAuthenticator(page);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByRole('table', { name: 'Passkeys' }).getByText('Chrome on Linux').waitFor();
     await page.getByRole('button', { name: 'Rename Chrome on Linux' }).click();

@@ -254,3 +254,19 @@ export async function expectGoodLooks(stage: Pick<Stage, 'open'>, { name, path, 
     await page.context().close();
   }
 }
+
+/** A device of the browser's that keeps passkeys and verifies its owner, who agrees at once. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const protocol = await page.context().newCDPSession(page);
+  await protocol.send('WebAuthn.enable');
+  await protocol.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
 import { type Mailbox, openMailbox } from '../accounts/mailbox.ts';
-import { describeDashboard, type Stage } from './stage.ts';
+import { addAuthenticator, describeDashboard, type Stage } from './stage.ts';
 
 const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
 const password = 'correct horse battery';
@@ -179,18 +179,7 @@ async function inviteAndGiveRole(stage: Stage, page: Page): Promise<void> {
 }
 
 async function addPasskeyAndSignInWithIt(page: Page): Promise<void> {
-  const protocol = await page.context().newCDPSession(page);
-  await protocol.send('WebAuthn.enable');
-  await protocol.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  await addAuthenticator(page);
   await page.goto('/account');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByRole('table', { name: 'Passkeys' }).getByText('Chrome on Linux').waitFor();

@@ -13,4 +13,4 @@ export function readUsd(typed: string): number | null | undefined {
 const mostUsd = 1_000_000;
 
 /** What is said of an amount that is none. */
-export const usdMistake = 'An amount in USD, such as 5 or 12.50.';
+export const usdMistake = 'An amount in USD, such as 5 or 12.50. At most 1,000,000.';

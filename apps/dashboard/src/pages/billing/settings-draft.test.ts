@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { usdMistake } from '../../format/read-usd.ts';
 import { readDraft, type SettingsDraft } from './settings-draft.ts';
 
 const draft: SettingsDraft = {
@@ -30,7 +31,7 @@ describe('billing settings as they are typed', () => {
   it.each(['', '-1', '1e9', '5,00', 'NaN', '5 $'])('name the field of what is no amount: %j', (threshold) => {
     expect(readDraft({ ...draft, threshold })).toEqual({
       ok: false,
-      errors: { threshold_usd: 'An amount in USD, such as 5 or 12.50.' },
+      errors: { threshold_usd: usdMistake },
     });
   });
 });

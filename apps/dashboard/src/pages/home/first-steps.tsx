@@ -5,14 +5,14 @@ import { sentenceOf } from '../../api/call.ts';
 import { createKey } from '../../api/keys.ts';
 import { modelsQuery } from '../../api/models.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
+import { makeSnippets } from '../../snippets/snippets.ts';
 import { Button } from '../../ui/button.tsx';
-import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
 import { Card, ErrorState, Notice, Page } from '../../ui/surface.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
 import { EmptyBalanceNotice } from '../../workspaces/empty-balance-notice.tsx';
 import { useWorkspace } from '../../workspaces/workspaces.ts';
 import { mayMakeKeys } from '../keys/key-rules.ts';
-import { makeSnippets, type Snippet } from './snippets.ts';
 
 const keyPlaceholder = 'sotto_inf_YOUR_KEY';
 
@@ -107,7 +107,6 @@ function KeyStep({ shownKey, onMade }: { shownKey: string | undefined; onMade: (
 
 function RequestStep({ givenKey }: { givenKey: string | undefined }) {
   const { data: models, error, refetch } = useQuery(modelsQuery);
-  const [shown, setShown] = useState<Snippet['id']>('curl');
   const model = (models ?? []).find(
     ({ model_type, provider_routes }) => model_type === 'text' && provider_routes.length > 0,
   );
@@ -127,21 +126,7 @@ function RequestStep({ givenKey }: { givenKey: string | undefined }) {
       }
     >
       {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      <Tabs
-        label="Ways to ask"
-        value={shown}
-        onChange={setShown}
-        tabs={snippets.map(({ id, name, text, code }) => ({
-          value: id,
-          label: name,
-          content: (
-            <div className="space-y-3">
-              <p className="text-sm text-muted">{text}</p>
-              <CodeBlock code={code} label={name} />
-            </div>
-          ),
-        }))}
-      />
+      <SnippetTabs snippets={snippets} />
     </Card>
   );
 }

@@ -58,4 +58,4 @@ export function KeyFields({ draft, onChange, errors, isInference, spent }: KeyFi
   );
 }
 
-export const limitMistake = 'Write an amount in USD such as 5 or 0.50, or leave it empty.';
+export const limitMistake = 'Write an amount in USD such as 5 or 0.50, at most 1,000,000, or leave it empty.';

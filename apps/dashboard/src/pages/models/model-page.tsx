@@ -1,16 +1,15 @@
 import type { ModelAnswer } from '@sotto/wire';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { modelsQuery } from '../../api/models.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
 import { formatCount } from '../../format/numbers.ts';
+import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
 import { Badge, TierBadge } from '../../ui/badge.tsx';
-import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/skeleton.tsx';
 import { Card, EmptyState, ErrorState, Page } from '../../ui/surface.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
 import { abilitiesIn, abilityNames, tiersOf, typeNames } from './figures.ts';
 import { ModelRoutes } from './model-routes.tsx';
 import { modelSnippets } from './model-snippets.ts';
@@ -114,7 +113,6 @@ function Abilities({ model }: { model: ModelAnswer }) {
 
 function HowToAsk({ model }: { model: ModelAnswer }) {
   const snippets = modelSnippets(model, { controlOrigin, confidentialOrigin });
-  const [shown, setShown] = useState(snippets[0]?.id ?? '');
   return (
     <Card
       title="How to ask"
@@ -128,21 +126,7 @@ function HowToAsk({ model }: { model: ModelAnswer }) {
         </>
       }
     >
-      <Tabs
-        label="Ways to ask"
-        value={shown}
-        onChange={setShown}
-        tabs={snippets.map(({ id, name, text, code }) => ({
-          value: id,
-          label: name,
-          content: (
-            <div className="space-y-3">
-              <p className="text-sm text-muted">{text}</p>
-              <CodeBlock code={code} label={name} />
-            </div>
-          ),
-        }))}
-      />
+      <SnippetTabs snippets={snippets} />
     </Card>
   );
 }

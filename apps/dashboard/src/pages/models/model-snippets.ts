@@ -1,5 +1,6 @@
 import type { ModelAnswer } from '@sotto/wire';
-import { makeSnippets } from '../home/snippets.ts';
+import type { Snippet } from '../../snippets/snippet-tabs.tsx';
+import { makeSnippets } from '../../snippets/snippets.ts';
 
 export interface Origins {
   /** Without `/v1`. */
@@ -7,17 +8,10 @@ export interface Origins {
   readonly confidentialOrigin: string;
 }
 
-interface ModelSnippet {
-  readonly id: string;
-  readonly name: string;
-  readonly text: string;
-  readonly code: string;
-}
-
 const key = 'sotto_inf_YOUR_KEY';
 
 /** Requests to a model in a POSIX shell, and for chat in the SDKs, complete but for the key. */
-export function modelSnippets({ id: model, model_type }: ModelAnswer, origins: Origins): readonly ModelSnippet[] {
+export function modelSnippets({ id: model, model_type }: ModelAnswer, origins: Origins): readonly Snippet[] {
   switch (model_type) {
     case 'text':
       return makeSnippets({ ...origins, key, model });
@@ -47,7 +41,7 @@ export function modelSnippets({ id: model, model_type }: ModelAnswer, origins: O
 
 const spoken = 'Hello there';
 
-const embeddingSnippet = (model: string, { confidentialOrigin }: Origins): ModelSnippet => ({
+const embeddingSnippet = (model: string, { confidentialOrigin }: Origins): Snippet => ({
   id: 'curl',
   name: 'curl',
   text: 'Compatibility mode: the broker sees key and content together while the request runs.',
@@ -66,7 +60,7 @@ interface Ticketed {
 const ticketSnippet = (
   { controlOrigin, confidentialOrigin }: Origins,
   { path, ticket, body, more = '' }: Ticketed,
-): ModelSnippet => ({
+): Snippet => ({
   id: 'private',
   name: 'curl, private',
   text: 'Private flow, the only one for media: the key goes to control alone, the content to the broker alone.',

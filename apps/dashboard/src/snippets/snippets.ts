@@ -1,17 +1,11 @@
+import type { Snippet } from './snippet-tabs.tsx';
+
 export interface SnippetFacts {
   /** Without `/v1`. */
   readonly controlOrigin: string;
   readonly confidentialOrigin: string;
   readonly key: string;
   readonly model: string;
-}
-
-export interface Snippet {
-  readonly id: 'curl' | 'private' | 'javascript' | 'python' | 'client';
-  readonly name: string;
-  /** What it shows, and what it keeps apart. */
-  readonly text: string;
-  readonly code: string;
 }
 
 /** First requests that work as they stand: in a POSIX shell, in Node with the package `openai`, in Python, with our client. */
