@@ -122,13 +122,25 @@ describe('npm start', () => {
     expect(await keys.json()).toMatchObject({ data: [{ kind: 'inference' }, { kind: 'management' }] });
   });
 
-  it('shows the first steps at dashboard_url, without the key', async () => {
-    const answer = await fetch(first.quickstart.dashboard_url);
+  it('shows the dashboard at dashboard_url, without the key, and nothing else as a file', async () => {
+    const { dashboard_url: url, base_url: baseUrl, inference_key: key } = first.quickstart;
+    const answer = await fetch(url);
     const page = await answer.text();
     expect(answer.headers.get('content-type')).toContain('text/html');
-    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(page).toContain(first.quickstart.base_url);
-    expect(page).not.toContain(first.quickstart.inference_key);
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(page).toContain(new URL(baseUrl).origin);
+    expect(page).not.toContain(key);
+    const [script = ''] = page.match(/\/assets\/[\w.-]+\.js/) ?? [];
+    const file = await fetch(new URL(script, url), { headers: { 'accept-encoding': 'br' } });
+    expect([file.status, file.headers.get('content-encoding')]).toEqual([200, 'br']);
+    expect(file.headers.get('cache-control')).toContain('immutable');
+    await file.body?.cancel();
+    for (const path of ['/assets/nothing.js', '/assets/..%2findex.html', '/assets/%2e%2e/.sources', '/nowhere']) {
+      expect((await fetch(new URL(path, url))).status, path).toBe(404);
+    }
+    const asPage = await fetch(new URL('/keys', url), { headers: { accept: 'text/html' } });
+    expect([asPage.status, asPage.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   });
 
   it('ends on SIGTERM with nothing left running', async () => {
