@@ -9,6 +9,8 @@ export interface StreamAttemptOptions extends FlowingAttemptOptions {
 /** How much may come without being output before the answer counts as malformed (design 6, "first byte"). */
 const maxSilentEvents = 64;
 const maxSilentBytes = 256 * 1024;
+/** A piece beyond this is many tokens already, and joining it to others costs more than it saves. */
+const largePiece = 1024;
 /** After the terminator the provider should close; its connection is given this long to be kept for reuse. */
 const lingerMs = 1000;
 
@@ -16,6 +18,7 @@ const lingerMs = 1000;
 export class StreamAttempt extends FlowingAttempt {
   readonly reader: ChatStreamReader;
   #silentBytes = 0;
+  #unread = '';
   #json: Buffer[] | undefined;
 
   constructor(options: StreamAttemptOptions) {
@@ -41,7 +44,11 @@ export class StreamAttempt extends FlowingAttempt {
       if (this.#silentBytes > maxSilentBytes) this.giveUp('malformed_answer');
       return;
     }
-    this.#take(this.reader.push(bytes.toString('latin1')), bytes.length);
+    // One read of the connection often brings many pieces, one a token: they are parsed, and leave, together;
+    // but for those before the output, which are counted one by one.
+    if (this.#unread === '') process.nextTick(() => this.#readAll());
+    this.#unread += bytes.toString('latin1');
+    if (!this.hasStarted || bytes.length > largePiece) this.#readAll();
   }
 
   protected override onAnswerEnd(): void {
@@ -53,6 +60,8 @@ export class StreamAttempt extends FlowingAttempt {
       this.onBroken(reading.ok ? 'malformed_answer' : reading.outcome);
       return;
     }
+    this.#readAll();
+    if (this.isOver) return;
     this.#take(this.reader.end(), 0);
     if (this.isOver) return;
     if (this.reader.isComplete) this.#complete();
@@ -60,6 +69,8 @@ export class StreamAttempt extends FlowingAttempt {
   }
 
   protected override onBroken(outcome: AttemptOutcome, retryAfterS?: number): void {
+    this.#readAll();
+    if (this.isOver) return;
     const { isComplete, failure } = this.reader;
     if (!this.hasStarted || !isComplete || failure !== undefined) {
       super.onBroken(outcome, retryAfterS);
@@ -68,6 +79,13 @@ export class StreamAttempt extends FlowingAttempt {
     // The answer was whole; only its closing words (usage, the terminator) never came.
     this.finish();
     this.outlet.end('complete');
+  }
+
+  /** Reads what came since the last turn of the event loop. */
+  #readAll(): void {
+    const bytes = this.#unread;
+    this.#unread = '';
+    if (bytes !== '' && !this.isOver) this.#take(this.reader.push(bytes), bytes.length);
   }
 
   #take(frames: string, bytes: number): void {

@@ -94,13 +94,13 @@ export const unsupportedAttempt = ({ unsupported: message, param }: UnsupportedR
 });
 
 async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientLink, deadline: Deadline) {
-  const interrupted = new Promise<'client_left' | 'out_of_time'>((resolve) => {
+  const result = await new Promise<Awaited<typeof run.result> | 'client_left' | 'out_of_time'>((resolve, reject) => {
     client.onLeft(() => resolve('client_left'));
     deadline.onExpired(() => resolve('out_of_time'));
     if (client.hasLeft) resolve('client_left');
     else if (deadline.expired) resolve('out_of_time');
+    run.result.then(resolve, reject);
   });
-  const result = await Promise.race([run.result, interrupted]);
   client.onLeft(undefined);
   deadline.onExpired(undefined);
   if (typeof result === 'string') run.abort();

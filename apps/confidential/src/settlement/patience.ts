@@ -8,16 +8,14 @@ export class Patience {
   /** Resolves when a task is over, however it ended, or patience has run out. */
   async wait(task: Promise<unknown>): Promise<void> {
     const begunAt = performance.now();
-    let timer: NodeJS.Timeout | undefined;
-    const impatient = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#leftMs);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#leftMs);
+      const over = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      task.then(over, over);
     });
-    const over = task.then(
-      () => {},
-      () => {},
-    );
-    await Promise.race([over, impatient]);
-    clearTimeout(timer);
     this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - begunAt));
   }
 }

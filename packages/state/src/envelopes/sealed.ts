@@ -17,7 +17,10 @@ export function unseal(key: Buffer, sealed: Buffer, purpose: string): Buffer | u
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceLength))
       .setAAD(Buffer.from(purpose))
       .setAuthTag(sealed.subarray(sealed.length - tagLength));
-    return Buffer.concat([decipher.update(sealed.subarray(nonceLength, sealed.length - tagLength)), decipher.final()]);
+    const plaintext = decipher.update(sealed.subarray(nonceLength, sealed.length - tagLength));
+    // Adds nothing, and throws where the tag is not that of what was decrypted.
+    decipher.final();
+    return plaintext;
   } catch {
     return undefined;
   }

@@ -54,8 +54,11 @@ export function openTicket(key: Buffer, ticket: string): TicketEnvelope | undefi
   if (!ticket.startsWith(prefix)) return undefined;
   const body = unseal(key, Buffer.from(ticket.slice(prefix.length), 'base64url'), purpose);
   if (body === undefined) return undefined;
-  const json = body[0] === 1 ? inflateRawSync(body.subarray(1), { maxOutputLength: 1 << 20 }) : body.subarray(1);
-  const envelope: { v?: unknown } = JSON.parse(json.toString('utf8'));
+  const json =
+    body[0] === 1
+      ? inflateRawSync(body.subarray(1), { maxOutputLength: 1 << 20 }).toString('utf8')
+      : body.toString('utf8', 1);
+  const envelope: { v?: unknown } = JSON.parse(json);
   // Whoever sealed it is control, and this version says in which form: it is not validated field by field again.
   return envelope.v === 1 ? (envelope as TicketEnvelope) : undefined;
 }

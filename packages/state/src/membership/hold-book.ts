@@ -203,16 +203,17 @@ export class HoldBook {
   }
 
   async #forgetAcknowledged(): Promise<void> {
-    const shards = new Set<number>();
-    for (const { accepted, request } of this.#pending.values()) if (accepted !== undefined) shards.add(request.shard);
-    for (const shard of shards) {
+    const byShard = Map.groupBy(
+      [...this.#pending.values()].filter(({ accepted }) => accepted !== undefined),
+      ({ request }) => request.shard,
+    );
+    for (const [shard, accepted] of byShard) {
       const watermark = await this.#deps.state.watermark(shard).catch(() => undefined);
       if (watermark === undefined) continue;
-      for (const [holdId, pending] of this.#pending) {
-        const { accepted, request } = pending;
-        if (request.shard !== shard || accepted === undefined) continue;
-        if (accepted.epoch === watermark.epoch) {
-          if (isAtOrBelow(accepted.streamId, watermark.streamId)) this.#pending.delete(holdId);
+      const isAcknowledged = atOrBelow(watermark.streamId);
+      for (const pending of accepted) {
+        if (pending.accepted?.epoch === watermark.epoch) {
+          if (isAcknowledged(pending.accepted.streamId)) this.#pending.delete(pending.request.holdId);
         } else {
           // The shard has lost something since: a watermark beyond this entry says nothing about it.
           pending.resendAt = this.#deps.now();
@@ -222,9 +223,16 @@ export class HoldBook {
   }
 }
 
-/** Compares stream ids `ms-seq`. */
-function isAtOrBelow(id: string, mark: string): boolean {
-  const [ms = 0, seq = 0] = id.split('-').map(Number);
-  const [markMs = 0, markSeq = 0] = mark.split('-').map(Number);
-  return ms < markMs || (ms === markMs && seq <= markSeq);
+/** Tells of stream ids, `ms-seq`, whether they are not beyond a mark. */
+function atOrBelow(mark: string): (id: string) => boolean {
+  const [markMs, markSeq] = readStreamId(mark);
+  return (id) => {
+    const [ms, seq] = readStreamId(id);
+    return ms < markMs || (ms === markMs && seq <= markSeq);
+  };
+}
+
+function readStreamId(id: string): [ms: number, seq: number] {
+  const dash = id.indexOf('-');
+  return [Number(id.slice(0, dash)), Number(id.slice(dash + 1))];
 }
