@@ -1,4 +1,4 @@
-import { createServer, openToPages, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
+import { createServer, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
 import { buildDocument, confidentialOrigin } from '@sotto/openapi';
 import type { MediaSwitches } from '@sotto/router';
 import { StateUnavailableError } from '@sotto/state';
@@ -46,6 +46,9 @@ export function buildApp({
     maxHeaderBytes,
     trustProxy,
     tls,
+    // Credentials here are headers alone, in every flow.
+    isOpenToPages: (path) => path.startsWith('/v1/'),
+    onShed: (requests) => inference.events.shed({ requests }),
     onUnexpected: inference.events.unexpected,
     onRefused: (error, request) => {
       const operation = request.routeOptions.url ?? 'unknown';
@@ -54,8 +57,6 @@ export function buildApp({
     translate: (error) =>
       error instanceof StateUnavailableError ? new ServiceError('service_unavailable') : undefined,
   });
-  // Credentials here are headers alone, in every flow.
-  openToPages(app, (path) => path.startsWith('/v1/'));
   registerHealth(app, isReady);
   registerOpenApi(app, buildDocument(confidentialOrigin));
   registerChat(app, inference);

@@ -1,4 +1,4 @@
-import { createServer, openToPages, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
+import { createServer, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
 import { buildDocument, confidentialOrigin, controlOrigin } from '@sotto/openapi';
 import { type ProjectionPort, type ReceiptPort, StateUnavailableError } from '@sotto/state';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
@@ -66,13 +66,14 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     maxHeaderBytes,
     trustProxy: options.trustProxy,
     answerUnknown: dashboard.answer,
+    isOpenToPages: (path) => pagesMayCall.test(path),
+    onShed: (requests) => events.shed({ requests }),
     onUnexpected: events.unexpected,
     translate: (error) =>
       error instanceof StateUnavailableError || isDatabaseUnavailable(error)
         ? new ServiceError('service_unavailable')
         : undefined,
   });
-  openToPages(app, (path) => pagesMayCall.test(path));
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
   });

@@ -10,6 +10,8 @@ export interface ControlEvents {
     readonly status: number;
     readonly durationMs: number;
   }): void;
+  /** Requests of the last second that were refused at the door: more came than could be served. */
+  shed(fields: { readonly requests: number }): void;
   unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
   catalogRefused(file: string, problems: readonly FileProblem[]): void;
   catalogInForce(fields: { readonly file: string; readonly digest: string; readonly models: number }): void;
@@ -46,6 +48,7 @@ export interface ControlEvents {
 export function controlEvents(logger: Logger): ControlEvents {
   return {
     request: (fields) => logger.info(fields, 'request'),
+    shed: (fields) => logger.warn(fields, 'requests shed'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     catalogRefused: (file, problems) =>
       logger.error({ file, problems: problems.slice(0, 20) }, 'catalog refused; the one in force stays'),

@@ -1,7 +1,6 @@
 export { bearerToken } from './credentials.ts';
 export { registerHealth } from './health.ts';
 export { readJsonBody } from './json-body.ts';
-export { openToPages } from './open-to-pages.ts';
 export { registerOpenApi } from './openapi-route.ts';
 export { randomId } from './random-id.ts';
 export { type Repeated, repeat } from './repeat.ts';

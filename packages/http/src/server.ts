@@ -1,9 +1,11 @@
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { LoadGate } from './load-gate.ts';
+import { openToPages } from './open-to-pages.ts';
 import { randomId } from './random-id.ts';
 
 export interface ServerOptions {
@@ -17,6 +19,10 @@ export interface ServerOptions {
   readonly tls?: SecureContextOptions | undefined;
   /** Names the public error of a foreign one that is no surprise, such as a dependency that is down. */
   readonly translate?: ((error: unknown) => ServiceError | undefined) | undefined;
+  /** The paths that pages of any origin may call (`open-to-pages.ts`). */
+  readonly isOpenToPages: (path: string) => boolean;
+  /** Told once a second how many requests were refused at the door, because more come than can be served; if any were. */
+  readonly onShed: (requests: number) => void;
   /** Answers what no route has, and says whether it did; such as the addresses of pages. */
   readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => boolean;
   /** Told of every refusal that is sent, for the log. */
@@ -50,12 +56,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     // What arrives while closing gets our own envelope, below.
     return503OnClosing: false,
-    serverFactory: (handler) => makeServer(options, handler),
+    serverFactory: (handler) => makeServer(options, gated(options, handler)),
     frameworkErrors: (error, request, reply) => refuse(error, request, reply),
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setErrorHandler(refuse);
+  openToPages(app, options.isOpenToPages);
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
@@ -80,6 +87,53 @@ function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestList
     tls === undefined ? createHttpServer(settings, handler) : createHttpsServer({ ...settings, ...tls }, handler);
   server.on('clientError', answerClientError);
   return server;
+}
+
+const shedReportMs = 1000;
+
+/** Lets a request in when there is time for it. Health is answered always: an overloaded process lives, and is ready. */
+function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListener): RequestListener {
+  const gate = new LoadGate({ now: () => performance.now(), afterThisTurn: (task) => setImmediate(task) });
+  let shed = 0;
+  setInterval(() => {
+    if (shed > 0) onShed(shed);
+    shed = 0;
+  }, shedReportMs).unref();
+  return (request, response) => {
+    const path = request.url ?? '';
+    if (path === '/healthz' || path === '/readyz') return handler(request, response);
+    const isAdmitted = gate.admit(() => {
+      // Whoever has left while it waited wants nothing more.
+      if (!request.socket.destroyed) handler(request, response);
+    });
+    if (isAdmitted) return;
+    shed += 1;
+    refuseForLoad(response, isOpenToPages(path.split('?')[0] ?? ''));
+  };
+}
+
+const overloaded = new ServiceError('service_unavailable', {
+  message: 'More requests come than can be served now. Nothing was done: send this one again after `retry-after`.',
+});
+
+/** As little work as a refusal can be: what it takes is taken from those that are served. */
+function refuseForLoad(response: ServerResponse, isOpen: boolean): void {
+  const id = requestId();
+  const body = JSON.stringify(errorEnvelope(overloaded, id));
+  response.writeHead(overloaded.status, [
+    'content-type',
+    'application/json; charset=utf-8',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    'cache-control',
+    'no-store',
+    'retry-after',
+    '1',
+    headerNames.requestId,
+    id,
+    ...(isOpen ? ['access-control-allow-origin', '*', 'access-control-expose-headers', '*'] : []),
+  ]);
+  response.end(body, 'utf8');
 }
 
 /** Sends an error in the envelope, with the headers that belong to it. */

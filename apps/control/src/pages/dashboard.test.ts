@@ -15,7 +15,8 @@ beforeAll(async () => {
   await writeFile(join(folder, 'assets', 'index-Ab_1.js'), 'export {};');
   const dashboard = openDashboard({ folder, confidentialOrigin: 'http://127.0.0.1:4001' });
   const options = { bodyLimit: 1024, maxHeaderBytes: 16_384, trustProxy: false, onUnexpected: () => {} } as const;
-  app = createServer({ ...options, answerUnknown: dashboard.answer });
+  const others = { isOpenToPages: () => false, onShed: () => {} };
+  app = createServer({ ...options, ...others, answerUnknown: dashboard.answer });
   await dashboard.register(app);
 });
 afterAll(async () => {
