@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { keepMemoryOutOfDumps } from '@sotto/control';
 import { lastWords } from '@sotto/http';
 import { readConfig } from './config.ts';
 import { StartError } from './service.ts';
@@ -18,6 +19,7 @@ function end(code: number): void {
   void ending.then(() => process.exit(code));
 }
 
+keepMemoryOutOfDumps();
 // Node itself would print the error as it is, and whatever it quotes.
 process.on('uncaughtException', (error) => {
   process.stderr.write(lastWords('sotto', error));
