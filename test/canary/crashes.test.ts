@@ -250,7 +250,7 @@ describe('a broker that ends while it holds content leaves none of it, by', () =
     await until(() => provider.seen.length > before, 'the provider was asked');
   };
 
-  it.each(crashes)('$how', async (how, context) => {
+  it.for(crashes)('$how', async (how, context) => {
     if (redis === undefined) return context.skip('no Redis');
     await broker(flagsOf(how), async (doomed, url) => {
       await askIt(url, `Say ${marker}`);
@@ -279,7 +279,7 @@ describe('a broker that ends while it holds content leaves none of it, by', () =
 });
 
 describe('a control plane that ends while it holds keys and passwords leaves none of them, by', () => {
-  it.each(crashes.filter(({ hook, signal }) => hook === 'throws' || signal === 'SIGABRT'))(
+  it.for(crashes.filter(({ hook, signal }) => hook === 'throws' || signal === 'SIGABRT'))(
     '$how',
     async (how, context) => {
       if (redis === undefined) return context.skip('no Redis');

@@ -62,9 +62,10 @@ const beginnings: readonly (readonly [RegExp, (text: string) => Buffer])[] = [
   [/1f8b08|789c|78da/gi, (text) => Buffer.from(/^(?:[\da-f]{2})*/i.exec(text)?.[0] ?? '', 'hex')],
 ];
 
-/** A sink with all that is compressed in it beside it, inflated. */
+/** A sink with all that is compressed in it beside it, inflated, and with what was escaped twice escaped once. */
 export function searchable(sink: string): string {
   const inflated: string[] = [sink];
+  if (sink.includes('\\\\')) inflated.push(sink.replaceAll('\\\\', '\\'));
   for (const [pattern, read] of beginnings) {
     for (const { index } of sink.matchAll(pattern)) {
       const bytes = read(sink.slice(index, index + mostCompressed));

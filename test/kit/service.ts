@@ -23,6 +23,8 @@ export interface ServiceOptions {
   /** What one of two processes gets besides, and in place of what it would. */
   readonly controlEnvironment?: Readonly<Record<string, string>> | undefined;
   readonly brokerEnvironment?: Readonly<Record<string, string>> | undefined;
+  /** The broker's port, where it must be known beforehand. */
+  readonly brokerPort?: number | undefined;
   /** Flags of Node, for every process. */
   readonly nodeFlags?: readonly string[] | undefined;
   /** How control is called; default 127.0.0.1. Passkeys need a name. */
@@ -101,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await writeFile(registryFile, options.registry);
   await writeFile(catalogFile, options.catalog);
   await migrateDatabase(options.databaseUrl);
-  const ports = { control: await freePort(), confidential: await freePort() };
+  const ports = { control: await freePort(), confidential: options.brokerPort ?? (await freePort()) };
   const controlOrigin = `http://${options.controlHost ?? '127.0.0.1'}:${ports.control}`;
   const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
   const secret = (): string => randomBytes(32).toString('base64');
