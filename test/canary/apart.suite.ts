@@ -93,5 +93,31 @@ export function apartSuite(stage: StageOf): void {
         ),
       ).toEqual([]);
     });
+
+    it('is guessed: whatever lets somebody in has 128 bits at least, or tries that are counted', () => {
+      const bitsOf = (text: string): number => {
+        const alphabets = [/^[0-9a-f]+$/, /^[A-Z2-7]+$/, /^[A-Za-z0-9]+$/, /^[\w+/=-]+$/] as const;
+        const sizes = [16, 32, 62, 64];
+        return text.length * Math.log2(sizes[alphabets.findIndex((alphabet) => alphabet.test(text))] ?? 1);
+      };
+      // A second step, after the password: ten tries, and the account waits.
+      const counted = new Map([['backup code', 50]]);
+      const kinds = new Set<string>();
+      for (const [name, secret] of stage().secrets) {
+        const kind = name.replace(/ \d+$/, '');
+        kinds.add(kind);
+        const random = kind === 'backup code' ? secret.replace('-', '') : secret.replace(/^sotto_[a-z]+_/, '');
+        expect(bitsOf(random), name).toBeGreaterThanOrEqual(counted.get(kind) ?? 128);
+      }
+      expect([...kinds].sort()).toEqual(
+        ['access token', 'authenticator', 'backup code', 'code', 'invitation', 'key', 'link', 'refresh token'].concat([
+          'secret of an app',
+          'session',
+          'verifier',
+        ]),
+      );
+      const all = [...stage().secrets.values(), ...stage().tickets];
+      expect(new Set(all).size).toBe(all.length);
+    });
   });
 }
