@@ -206,7 +206,7 @@ export const everyRoute: Concept = (suite) => {
           : undefined;
       const asked = everyCaller.map(async (caller): Promise<string | undefined> => {
         const headers = await showing(caller, name);
-        const { status, text } = await callRoute(origin(), route, { caller, headers });
+        const { status, text, headers: said } = await callRoute(origin(), route, { caller, headers });
         const kind = callers[caller];
         const opens = kind !== undefined && route.credentials.includes(kind);
         const expected = (): boolean => {
@@ -222,6 +222,9 @@ export const everyRoute: Concept = (suite) => {
           if (caller === 'an inference key in the query' && status === 400) return true;
           return toStrangers[name] === undefined ? status === 401 || status === 403 : status === toStrangers[name];
         };
+        // What is for one caller is for no cache.
+        const isKept = route.credentials.length > 0 && said.get('cache-control') !== 'no-store';
+        if (isKept) return `${caller}: ${status}, but cache-control is ${said.get('cache-control')}`;
         return expected() ? undefined : `${caller}: ${status} ${text.slice(0, 200)}`;
       });
       const wrong = (await Promise.all(asked)).filter((each) => each !== undefined);
