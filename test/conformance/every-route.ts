@@ -233,6 +233,29 @@ export const everyRoute: Concept = (suite) => {
     });
   });
 
+  describe('pages of other origins', () => {
+    const page = 'https://page.example';
+    const asked = async (route: RouteDescription, method: string): Promise<Headers> => {
+      const address = `${new URL(suite.service.controlUrl).origin}${idOf(route.path)}`;
+      const headers = { origin: page, 'access-control-request-method': route.method.toUpperCase() };
+      return (await send(method, address, { headers })).headers;
+    };
+
+    it('are let to nothing that a session opens, and to nothing with a cookie', async () => {
+      const bySession = controlOrigin.routes.filter(({ credentials }) => credentials.includes('session'));
+      expect(bySession.length).toBeGreaterThan(50);
+      for (const route of controlOrigin.routes) {
+        for (const method of ['OPTIONS', route.method.toUpperCase()]) {
+          const headers = await asked(route, method);
+          expect(headers.has('access-control-allow-credentials'), `${method} ${route.path}`).toBe(false);
+          if (bySession.includes(route)) {
+            expect(headers.has('access-control-allow-origin'), `${method} ${route.path}`).toBe(false);
+          }
+        }
+      }
+    });
+  });
+
   describe('what a key reads', () => {
     it('is its own account and nothing of another', async () => {
       const [one, other] = [suite.spareAccount(), suite.spareAccount()];
