@@ -16,6 +16,8 @@ import { type Service, startService, type TestAccount, until } from '../kit/serv
 import { noteSkip } from '../kit/skips.ts';
 import { disguises, found, searchable } from './disguises.ts';
 
+/** As the kit's own: a busy machine starts slowly. */
+const readyMs = 60_000;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const node = [process.execPath, '--conditions=@sotto/source'] as const;
 const marker = `canary${randomBytes(12).toString('hex')}`;
@@ -219,7 +221,7 @@ describe('a process that does not forbid it', () => {
   });
 });
 
-describe('a broker that ends while it holds content leaves none of it, by', () => {
+describe('a broker that ends while it holds content leaves none of it, by', { timeout: 120_000 }, () => {
   const broker = async (
     flags: readonly string[],
     use: (doomed: Doomed, url: string) => Promise<void>,
@@ -238,6 +240,7 @@ describe('a broker that ends while it holds content leaves none of it, by', () =
       await until(
         async () => (await fetch(`${url}/readyz`)).ok,
         () => `it is ready; it said: ${doomed.said}`,
+        readyMs,
       );
       await use(doomed, url);
     });
@@ -278,7 +281,9 @@ describe('a broker that ends while it holds content leaves none of it, by', () =
   });
 });
 
-describe('a control plane that ends while it holds keys and passwords leaves none of them, by', () => {
+describe('a control plane that ends while it holds keys and passwords leaves none of them, by', {
+  timeout: 120_000,
+}, () => {
   it.for(crashes.filter(({ hook, signal }) => hook === 'throws' || signal === 'SIGABRT'))(
     '$how',
     async (how, context) => {
@@ -297,6 +302,7 @@ describe('a control plane that ends while it holds keys and passwords leaves non
         await until(
           async () => (await fetch(`${url}/readyz`)).ok,
           () => `it is ready; it said: ${doomed.said}`,
+          readyMs,
         );
         const password = `pw-${randomBytes(12).toString('hex')}`;
         const minted = await call(`${url}/v1/inference/tickets`, bearer(account.inferenceKey), { model: 'm/one' });

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { lastWords, traceOf } from './error-trace.ts';
 
 const secret = 'a-secret-of-somebody';
+/** As many lines that look like places as a stack has at most. */
+const lookalikes = Array.from({ length: Error.stackTraceLimit }, () => `    at ${secret} (x.ts:1:1)`).join('\n');
 
 describe('what is told of a foreign error', () => {
   it('is its name, its code and the place where it was thrown', () => {
@@ -15,6 +17,18 @@ describe('what is told of a foreign error', () => {
     );
   });
 
+  it('has a place for what Node throws, too', () => {
+    const thrown = [() => Buffer.alloc('x' as never), () => new URL(secret), () => JSON.parse(secret)].map((run) => {
+      try {
+        return run();
+      } catch (error) {
+        return traceOf(error);
+      }
+    });
+    for (const trace of thrown) expect(trace).toMatchObject({ at: expect.stringMatching(/^at .*:\d+:\d+\)?$/) });
+    expect(JSON.stringify(thrown)).not.toContain(secret);
+  });
+
   it.each<readonly [string, unknown]>([
     ['a message', new Error(secret)],
     ['a message whose lines look like places', new Error(`no\n    at ${secret} (${secret}.ts:1:1)\n    at x:1:1`)],
@@ -24,6 +38,8 @@ describe('what is told of a foreign error', () => {
     ['a cause', new Error('no', { cause: new Error(secret) })],
     ['further fields', Object.assign(new Error('no'), { detail: secret, where: secret })],
     ['a message that was changed later', Object.assign(new Error(`    at ${secret} (x:1:1)`), { message: 'no' })],
+    ['a message that was cut later', Object.assign(new Error(`no\n${lookalikes}`), { message: 'no' })],
+    ['a message that was taken away later', Object.assign(new Error(`no\n${lookalikes}`), { message: '' })],
     ['errors within', new AggregateError([new Error(secret)], 'no')],
     ['a text', secret],
     ['an object', { message: secret, stack: `    at ${secret} (x:1:1)` }],
@@ -41,6 +57,7 @@ describe('what is told of a foreign error', () => {
         expect(at).not.toContain(secret);
         expect(at).toContain('error-trace.test.ts');
       }),
+      { numRuns: 50 },
     );
   });
 });

@@ -9,6 +9,8 @@ export interface ErrorTrace {
 
 const nameLike = /^[A-Za-z_$][\w$]{0,63}$/;
 const codeLike = /^(?:[A-Z][A-Z0-9_]{0,63}|[0-9A-Z]{1,5}|\d{1,5})$/;
+/** What a stack begins with, before its message: `Error: `, `TypeError [ERR_SOMETHING]: `. */
+const stackHead = /^[\w$.]+(?: \[\w+\])?(?:: )?/;
 /** `at f (file:///a/b.ts:1:2)`, `at async node:internal/x:1:2`: a place ends in a line and a column. */
 const placeLike = /^ {4}at [^\n]{1,300}:\d+:\d+\)?$/;
 
@@ -28,11 +30,12 @@ export function traceOf(error: unknown): ErrorTrace {
 
 function placeOf({ message, stack }: Error): string {
   if (typeof stack !== 'string' || typeof message !== 'string') return '';
-  // A message that was changed after the stack was written cannot be cut off.
-  const said = stack.indexOf(message);
-  if (said === -1) return '';
-  const frames = stack.slice(said + message.length).split('\n');
-  return frames.find((line) => placeLike.test(line))?.trim() ?? '';
+  const [head = ''] = stackHead.exec(stack) ?? [];
+  const said = stack.slice(head.length);
+  // A message that was changed after the stack was written cannot be told from places in it.
+  if (!said.startsWith(`${message}\n`)) return '';
+  const lines = said.slice(message.length + 1).split('\n');
+  return lines.length <= Error.stackTraceLimit ? (lines.find((line) => placeLike.test(line))?.trim() ?? '') : '';
 }
 
 /** The last line of a process that ends by an error that nobody caught; for stderr. */
