@@ -11,6 +11,8 @@ import { sealChat } from '@sotto/client';
 import { vouchForKey } from '@sotto/client/testing';
 import { relayRules } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { disguises, found, searchable } from '../canary/disguises.ts';
+import { readSinks } from '../canary/sinks.ts';
 import { describeInBothPlanes } from '../kit/both-planes.ts';
 import { type EnclaveKind, enclaveKinds } from '../kit/enclaves/enclave-provider.ts';
 import { daysFromNow, testMeasurement } from '../kit/enclaves/test-ground.ts';
@@ -422,6 +424,32 @@ await describeInBothPlanes(
           expect((await control(`/tee/signature/${id}`)).status).toBe(404);
         }
       });
+    });
+
+    it('after all of it no log, no row and nothing in Redis holds what was said to an enclave, or by one', async () => {
+      const marker = `canary${randomBytes(12).toString('hex')}`;
+      const said = 'Hello there, this is a provider';
+      const ask = (model: string, stream: boolean): Promise<string> =>
+        chat(model, { messages: [{ role: 'user', content: marker }], stream }).then((answer) => answer.text());
+      for (const kind of reachable) {
+        expect(await ask(`tee/${kind}`, false), kind).toContain(said);
+        expect(await ask(`tee/${kind}`, true), kind).toContain('Hello');
+      }
+      await planes.service.settled(account);
+      const { service } = planes;
+      const ear = { heard: () => '', close: () => {} };
+      const sinks = await readSinks(service, { ear, errors: ['none'] });
+      for (const [name, sink] of Object.entries(sinks)) {
+        expect(sink, name).not.toBe('');
+        expect(
+          found(searchable(sink), {
+            it: disguises(marker),
+            'the words of every test': disguises(secret),
+            'what they say': disguises(said),
+          }),
+          name,
+        ).toEqual([]);
+      }
     });
   },
   { planes: ['two'] },

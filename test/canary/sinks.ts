@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { withRedis } from '../kit/redis-connection.ts';
 import { monitorRedis } from '../kit/redis-monitor.ts';
 import type { Service } from '../kit/service.ts';
 
@@ -16,8 +18,6 @@ export interface Sinks {
   /** Every body and header that clients got, where it was an error. */
   readonly errors: string;
 }
-
-export type SinkName = keyof Sinks;
 
 export interface RedisEar {
   /** Every command since it was opened, with its arguments, those within scripts included. */
@@ -47,6 +47,18 @@ export async function readSinks(
   };
 }
 
+/** Every command that changed a Redis, as it lies on its disk; empty where it writes none. */
+export async function readAppendOnlyFile(url: string): Promise<string> {
+  return withRedis(url, async (redis) => {
+    const setting = async (name: string): Promise<string> => String(((await redis.config('GET', name)) as string[])[1]);
+    if ((await setting('appendonly')) !== 'yes') return '';
+    const folder = join(await setting('dir'), await setting('appenddirname'));
+    return readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name), 'latin1'))
+      .join('\n');
+  });
+}
+
 async function readPostgres({ pool }: Service): Promise<string> {
   const tables = await pool.query<{ schema: string; name: string }>(
     "select schemaname as schema, tablename as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')",
@@ -59,7 +71,8 @@ async function readPostgres({ pool }: Service): Promise<string> {
   return texts.join('\n');
 }
 
-async function readRedis(url: string): Promise<string> {
+/** Every key and value that is in a Redis now. */
+export async function readRedis(url: string): Promise<string> {
   const redis = new Redis(url);
   try {
     const texts: string[] = [];
@@ -91,39 +104,3 @@ const flat = (value: unknown): string =>
         .map(([name, inner]) => `${name} ${flat(inner)}`)
         .join('\n')
     : String(value);
-
-/** The forms in which a text could lie somewhere: as it is, as hex, and inside base64 of something longer. */
-export function disguises(text: string): string[] {
-  const bytes = Buffer.from(text);
-  const base64 = [0, 1, 2].map((shift) =>
-    Buffer.concat([Buffer.alloc(shift), bytes])
-      .toString('base64')
-      // What depends on the neighbours is cut off.
-      .slice(Math.ceil((shift * 4) / 3), -4)
-      .replace(/=+$/, ''),
-  );
-  return [
-    text,
-    bytes.toString('hex'),
-    encodeURIComponent(text),
-    ...base64,
-    ...base64.map((each) => each.replaceAll('+', '-').replaceAll('/', '_')),
-  ];
-}
-
-/** The forms of a secret's hash. */
-export function hashes(secret: string): string[] {
-  return ['sha256', 'sha1', 'md5', 'sha512'].flatMap((algorithm) => {
-    const digest = createHash(algorithm).update(secret).digest();
-    return [digest.toString('hex'), digest.toString('base64').replace(/=+$/, ''), digest.toString('base64url')];
-  });
-}
-
-/** Which of the texts a sink holds, each by its name. */
-export const found = (sink: string, texts: Readonly<Record<string, readonly string[]>>): string[] =>
-  Object.entries(texts).flatMap(([name, forms]) => {
-    const form = forms.find((each) => sink.includes(each));
-    if (form === undefined) return [];
-    const at = sink.indexOf(form);
-    return [`${name}: …${sink.slice(Math.max(0, at - 120), at + form.length + 40)}…`];
-  });

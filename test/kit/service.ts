@@ -20,6 +20,13 @@ export interface ServiceOptions {
   readonly registry: string;
   readonly catalog: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** What one of two processes gets besides, and in place of what it would. */
+  readonly controlEnvironment?: Readonly<Record<string, string>> | undefined;
+  readonly brokerEnvironment?: Readonly<Record<string, string>> | undefined;
+  /** The broker's port, where it must be known beforehand. */
+  readonly brokerPort?: number | undefined;
+  /** Flags of Node, for every process. */
+  readonly nodeFlags?: readonly string[] | undefined;
   /** How control is called; default 127.0.0.1. Passkeys need a name. */
   readonly controlHost?: 'localhost' | undefined;
   /**
@@ -96,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await writeFile(registryFile, options.registry);
   await writeFile(catalogFile, options.catalog);
   await migrateDatabase(options.databaseUrl);
-  const ports = { control: await freePort(), confidential: await freePort() };
+  const ports = { control: await freePort(), confidential: options.brokerPort ?? (await freePort()) };
   const controlOrigin = `http://${options.controlHost ?? '127.0.0.1'}:${ports.control}`;
   const confidentialOrigin = `http://127.0.0.1:${ports.confidential}`;
   const secret = (): string => randomBytes(32).toString('base64');
@@ -139,6 +146,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
             },
             [controlOrigin, confidentialOrigin],
             output,
+            options.nodeFlags,
           ),
         ]
       : [
@@ -150,9 +158,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
               CONFIDENTIAL_TLS: 'off',
               REDIS_URL: options.redisUrl ?? '',
               ...options.environment,
+              ...options.brokerEnvironment,
             },
             [confidentialOrigin],
             output,
+            options.nodeFlags,
           ),
           new Plane(
             ['apps/control/src/main.ts', 'serve'],
@@ -163,9 +173,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
               DATABASE_URL: options.databaseUrl,
               REDIS_URL: options.redisUrl ?? '',
               ...options.environment,
+              ...options.controlEnvironment,
             },
             [controlOrigin],
             output,
+            options.nodeFlags,
           ),
         ];
   const [broker, control = broker] = planes;
@@ -268,8 +280,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         CONFIDENTIAL_TLS: 'off',
         REDIS_URL: options.redisUrl ?? '',
         ...options.environment,
+        ...options.brokerEnvironment,
       };
-      const plane = new Plane([mains.confidential], environment, [origin], output);
+      const plane = new Plane([mains.confidential], environment, [origin], output, options.nodeFlags);
       planes.push(plane);
       plane.start();
       await plane.ready();
@@ -364,6 +377,7 @@ class Plane implements TestProcess {
   readonly #environment: Record<string, string>;
   readonly #origins: readonly string[];
   readonly #output: string[];
+  readonly #flags: readonly string[];
   #child: ChildProcess | undefined;
 
   constructor(
@@ -371,7 +385,9 @@ class Plane implements TestProcess {
     environment: Record<string, string>,
     origins: readonly string[],
     output: string[],
+    flags: readonly string[] = [],
   ) {
+    this.#flags = flags;
     this.#args = args;
     this.#environment = environment;
     this.#origins = origins;
@@ -385,7 +401,7 @@ class Plane implements TestProcess {
 
   start(): void {
     const flags = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
-    const child = spawn(node, [...flags, ...this.#args], {
+    const child = spawn(node, [...flags, ...this.#flags, ...this.#args], {
       cwd: root,
       env: this.#environment,
       stdio: ['ignore', 'pipe', 'pipe'],

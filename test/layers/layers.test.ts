@@ -21,7 +21,7 @@ const mayImport: Record<string, readonly string[]> = {
   'apps/confidential': ['wire', 'settings', 'http', 'attestation', 'money', 'router', 'state', 'providers', 'openapi'],
   'apps/control': ['wire', 'settings', 'http', 'money', 'router', 'state', 'openapi'],
   'apps/dashboard': ['wire', 'client'],
-  'apps/embedded': ['settings', 'state', 'control', 'confidential'],
+  'apps/embedded': ['settings', 'http', 'state', 'control', 'confidential'],
 };
 
 interface SourceFile {

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { openReceipt, receiptIdOf } from '@sotto/state';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { disguises, found, listenToRedis, type RedisEar, readSinks } from '../canary/sinks.ts';
+import { disguises, found } from '../canary/disguises.ts';
+import { listenToRedis, type RedisEar, readSinks } from '../canary/sinks.ts';
 import { withRedis } from '../kit/redis-connection.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 import { open, opened, prepare } from './ask.ts';

@@ -1,3 +1,4 @@
+import type { ErrorTrace } from '@sotto/http';
 import type { AttemptOutcome, DroppedRoute } from '@sotto/router';
 import type { Logger } from 'pino';
 
@@ -42,7 +43,7 @@ export interface BrokerEvents {
   attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
   /** A vendor's document that evidence carries ends soon and could not be renewed; `until` in Unix ms. */
   collateralExpiring(document: string, until: number): void;
-  unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
+  unexpected(error: ErrorTrace, requestId: string): void;
   lifecycle(
     state: 'listening' | 'draining' | 'stopped',
     fields?: { readonly address?: string; readonly open?: number },

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { lastWords } from '@sotto/http';
 import type { Environment } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
@@ -17,6 +18,11 @@ const drainMs = 30_000;
  * Runs the broker until a signal ends it. `environment` is what the process was given.
  */
 export async function serve(environment: Environment): Promise<void> {
+  // Node itself would print the error as it is, and whatever it quotes.
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(lastWords('sotto-confidential', error));
+    process.exit(1);
+  });
   await start(environment).catch(endStart);
 }
 

@@ -1,3 +1,4 @@
+import { type ErrorTrace, traceOf } from '@sotto/http';
 import type { FileProblem } from '@sotto/router';
 import type { Logger } from 'pino';
 
@@ -12,7 +13,7 @@ export interface ControlEvents {
   }): void;
   /** Requests of the last second that were refused at the door: more came than could be served. */
   shed(fields: { readonly requests: number }): void;
-  unexpected(error: { readonly name: string; readonly code: string; readonly at: string }, requestId: string): void;
+  unexpected(error: ErrorTrace, requestId: string): void;
   catalogRefused(file: string, problems: readonly FileProblem[]): void;
   catalogInForce(fields: { readonly file: string; readonly digest: string; readonly models: number }): void;
   projected(fields: { readonly accounts: number; readonly keys: number; readonly shards: number }): void;
@@ -73,23 +74,7 @@ export function controlEvents(logger: Logger): ControlEvents {
     autoTopUp: (fields) => logger.info(fields, 'automatic top-up'),
     lowBalance: (fields) => logger.info(fields, 'balances have fallen below their notice'),
     testRailOn: () => logger.warn('BILLING_TEST_RAIL is on: orders can be paid without money'),
-    connectFailed: (error) =>
-      logger.error(
-        { error: error instanceof Error ? error.name : 'error', code: codeOf(error), at: placeOf(error) },
-        'connected apps failed',
-      ),
-    taskFailed: (task, error) =>
-      logger.warn({ task, error: error instanceof Error ? error.name : 'error', code: codeOf(error) }, 'task failed'),
+    connectFailed: (error) => logger.error(traceOf(error), 'connected apps failed'),
+    taskFailed: (task, error) => logger.warn({ task, ...traceOf(error) }, 'task failed'),
   };
 }
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code).slice(0, 40) : undefined;
-
-const placeOf = (error: unknown): string | undefined =>
-  error instanceof Error
-    ? error.stack
-        ?.split('\n')
-        .find((line) => line.startsWith('    at '))
-        ?.trim()
-    : undefined;

@@ -1,4 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { keepMemoryOutOfDumps } from '@sotto/control';
+import { lastWords } from '@sotto/http';
 import { readConfig } from './config.ts';
 import { StartError } from './service.ts';
 import { startEverything } from './start.ts';
@@ -17,6 +19,12 @@ function end(code: number): void {
   void ending.then(() => process.exit(code));
 }
 
+keepMemoryOutOfDumps();
+// Node itself would print the error as it is, and whatever it quotes.
+process.on('uncaughtException', (error) => {
+  process.stderr.write(lastWords('sotto', error));
+  process.exit(1);
+});
 // Before anything is started, so that an early Ctrl-C leaves nothing behind.
 process.on('SIGINT', () => end(0));
 process.on('SIGTERM', () => end(0));

@@ -1,4 +1,5 @@
 export { bearerToken } from './credentials.ts';
+export { type ErrorTrace, lastWords, traceOf } from './error-trace.ts';
 export { registerHealth } from './health.ts';
 export { readJsonBody } from './json-body.ts';
 export { registerOpenApi } from './openapi-route.ts';

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type ErrorTrace, traceOf } from './error-trace.ts';
 import { LoadGate } from './load-gate.ts';
 import { openToPages } from './open-to-pages.ts';
 import { randomId } from './random-id.ts';
@@ -28,10 +29,7 @@ export interface ServerOptions {
   /** Told of every refusal that is sent, for the log. */
   readonly onRefused?: ((error: ServiceError, request: FastifyRequest) => void) | undefined;
   /** Told of every error that is none of ours. Its message may quote content, so only its name and place go on. */
-  readonly onUnexpected: (
-    error: { readonly name: string; readonly code: string; readonly at: string },
-    requestId: string,
-  ) => void;
+  readonly onUnexpected: (error: ErrorTrace, requestId: string) => void;
 }
 
 /** An independent random id for one request; it joins with nothing else. */
@@ -178,19 +176,7 @@ function toServiceError(error: unknown, options: ServerOptions, id: string): Ser
   if (known !== undefined) return known();
   const translated = options.translate?.(error);
   if (translated !== undefined) return translated;
-  const foreign = error instanceof Error ? error : new Error('not an error');
-  options.onUnexpected(
-    {
-      name: foreign.name,
-      code: 'code' in foreign ? String(foreign.code).slice(0, 64) : '',
-      at:
-        foreign.stack
-          ?.split('\n')
-          .find((line) => line.startsWith('    at '))
-          ?.trim() ?? '',
-    },
-    id,
-  );
+  options.onUnexpected(traceOf(error), id);
   return new ServiceError('internal_error', { ambiguous: true });
 }
 

@@ -1,3 +1,4 @@
+import { lastWords } from '@sotto/http';
 import { createRedisState, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -9,12 +10,19 @@ import { smtpMail } from '../mail/smtp-mail.ts';
 import { listenForMetrics } from '../metrics/metrics-server.ts';
 import { buildControl } from '../wiring.ts';
 import { CliError, type CliProcess } from './cli-process.ts';
+import { keepMemoryOutOfDumps } from './core-dumps.ts';
 
 /**
  * Runs the control plane until SIGTERM or SIGINT. While the database is still coming up it listens already: it is not
  * ready, its public reads go on, and everybody else is told to come back.
  */
 export async function serve(context: CliProcess): Promise<number> {
+  keepMemoryOutOfDumps();
+  // Node itself would print the error as it is: a query's, say, quotes a row.
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(lastWords('sotto-control', error));
+    process.exit(1);
+  });
   const read = readConfig(context.environment);
   if (!read.ok) throw new CliError(read.message);
   const config = read.settings;

@@ -18,7 +18,7 @@ import { authBasePath } from './auth-path.ts';
 import { cookiePrefix, needsSecureCookies } from './cookies.ts';
 import { emailEndpoints } from './email-endpoints.ts';
 import { makeEmailProof, mayMailReset, voidProofs } from './email-proofs.ts';
-import { hashSessionTokens } from './hashed-token-adapter.ts';
+import { hashTokens } from './hashed-token-adapter.ts';
 import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
 import { passkeys } from './passkeys.ts';
 import { sessionRevocation } from './revocation.ts';
@@ -101,7 +101,7 @@ export function buildAuth(dependencies: AuthDependencies) {
     secret,
     // As a list too, because a lone `secret` yields to BETTER_AUTH_SECRETS in the environment.
     secrets: [{ version: 1, value: secret }],
-    database: (options: BetterAuthOptions) => hashSessionTokens(adapter(options)),
+    database: (options: BetterAuthOptions) => hashTokens(adapter(options)),
     databaseHooks: {
       user: { create: { after: ({ id, email, name }) => onSignUp({ id, email, name }) } },
       // Who somebody is was all there was to ask for: what else a provider's tokens open does not rest here.
@@ -142,8 +142,6 @@ export function buildAuth(dependencies: AuthDependencies) {
       sendVerificationEmail: async ({ user }) => mailVerification(user),
     },
     session: { expiresIn: 30 * dayS, updateAge: dayS, freshAge: hourS, cookieCache: { enabled: false } },
-    // The identifier of a password reset contains its token.
-    verification: { storeIdentifier: 'hashed' },
     plugins: [
       sessionGates({ db, hasMail: mailer !== undefined, now }),
       sessionRevocation(),

@@ -1,7 +1,7 @@
 import type { DBAdapter } from 'better-auth';
 import { memoryAdapter } from 'better-auth/adapters/memory';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hashSessionToken, hashSessionTokens } from './hashed-token-adapter.ts';
+import { hashSessionToken, hashTokens } from './hashed-token-adapter.ts';
 
 interface SessionRow {
   id: string;
@@ -18,7 +18,7 @@ let adapter: DBAdapter;
 
 beforeEach(async () => {
   stored = { user: [], session: [], account: [], verification: [] };
-  adapter = hashSessionTokens(memoryAdapter(stored)({}));
+  adapter = hashTokens(memoryAdapter(stored)({}));
   for (const token of ['one', 'two']) {
     await adapter.create({ model: 'session', data: { token, userId: 'u', expiresAt, updatedAt: expiresAt } });
   }
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 const storedTokens = () => stored.session.map((row) => row.token);
 
-describe('hashSessionTokens', () => {
+describe('hashTokens', () => {
   it('stores the hash and returns the plaintext to the creator', async () => {
     const created = await adapter.create<SessionRow>({
       model: 'session',
@@ -87,5 +87,24 @@ describe('hashSessionTokens', () => {
   it('refuses to compare hashes by anything but equality', async () => {
     const where = [{ field: 'token', value: 'o', operator: 'starts_with' as const }];
     await expect(adapter.findMany({ model: 'session', where })).rejects.toThrow('starts_with');
+  });
+
+  it('keeps identifiers of verifications the same way, and looks for none in plain', async () => {
+    const identifier = 'reset-password:sesame';
+    const where = [{ field: 'identifier', value: identifier }];
+    const made = await adapter.create({ model: 'verification', data: { identifier, value: 'u', expiresAt } });
+    expect(made).toMatchObject({ identifier });
+    expect(stored.verification).toMatchObject([{ identifier: hashSessionToken(identifier) }]);
+    expect(await adapter.findMany({ model: 'verification', where })).toMatchObject([{ identifier }]);
+    for (const stolen of [hashSessionToken(identifier), 'sesame']) {
+      const by = [{ field: 'identifier', value: stolen }];
+      expect(await adapter.findMany({ model: 'verification', where: by })).toEqual([]);
+    }
+    // A row that rests in plain, as if somebody had put it there.
+    stored.verification.push({ id: 'x', identifier: 'plain', value: 'u', expiresAt });
+    expect(await adapter.findMany({ model: 'verification', where: [{ field: 'identifier', value: 'plain' }] })).toEqual(
+      [],
+    );
+    expect(await adapter.deleteMany({ model: 'verification', where })).toBe(1);
   });
 });

@@ -4,15 +4,19 @@ import type { DBAdapter, DBTransactionAdapter, Where } from 'better-auth';
 /** The form in which Postgres holds a session token: SHA-256, base64url, 43 characters. */
 export const hashSessionToken = (token: string): string => hash('sha256', token, 'base64url');
 
+/** What opens something, by its model: the identifier of a password reset, say, contains the token of its link. */
+const secretFields: Readonly<Record<string, string>> = { session: 'token', verification: 'identifier' };
+
 /**
- * Wraps a better-auth adapter so that session tokens rest hashed: every `token` of the `session` model is hashed on its
- * way in, in rows and in conditions alike. A hash given as a token is hashed again and finds nothing, so what a
- * database leak shows opens no session, not even together with the secret that signs cookies.
+ * Wraps a better-auth adapter so that what opens something rests hashed: the `token` of a session and the `identifier` of
+ * a verification are hashed on their way in, in rows and in conditions alike. A hash given as a token is hashed again
+ * and finds nothing, so what a database leak shows opens nothing, not even together with the secret that signs cookies.
+ * (better-auth's own `storeIdentifier: 'hashed'` looks for the plain text, too, where there is no such hash.)
  *
  * Rows that come back carry the plaintext where the call itself named it, and the hash otherwise (listings by user).
  * better-auth's own revocation by listed token therefore cannot work on top of this: see `revocation.ts`.
  */
-export const hashSessionTokens = (inner: DBAdapter): DBAdapter => ({
+export const hashTokens = (inner: DBAdapter): DBAdapter => ({
   ...inner,
   ...hashedOperations(inner),
   transaction: (work) => inner.transaction((trx) => work({ ...trx, ...hashedOperations(trx) })),
@@ -64,33 +68,40 @@ function hashedOperations(inner: DBTransactionAdapter): Operations {
 /** The tokens that one adapter call named: hashes them on the way in, puts them back on the way out. */
 class TokenSwap {
   readonly #plaintextByHash = new Map<string, string>();
-  readonly #concerned: boolean;
+  readonly #field: string | undefined;
 
   constructor(model: string) {
-    this.#concerned = model === 'session';
+    this.#field = secretFields[model];
   }
 
   hashedRow<R extends object>(row: R): R {
-    if (!this.#concerned || !('token' in row) || typeof row.token !== 'string') return row;
-    return { ...row, token: this.#hashed(row.token) };
+    const token = this.#tokenOf(row);
+    return this.#field === undefined || token === undefined ? row : { ...row, [this.#field]: this.#hashed(token) };
   }
 
   hashedWhere(where: Where[]): Where[] {
-    if (!this.#concerned) return where;
-    return where.map((clause) => (clause.field === 'token' ? { ...clause, value: this.#hashedValue(clause) } : clause));
+    return where.map((clause) =>
+      clause.field === this.#field ? { ...clause, value: this.#hashedValue(clause) } : clause,
+    );
   }
 
   restored<R>(row: R): R {
-    if (typeof row !== 'object' || row === null || !('token' in row) || typeof row.token !== 'string') return row;
-    const plaintext = this.#plaintextByHash.get(row.token);
-    return plaintext === undefined ? row : { ...row, token: plaintext };
+    const token = this.#tokenOf(row);
+    const plaintext = token === undefined ? undefined : this.#plaintextByHash.get(token);
+    return this.#field === undefined || plaintext === undefined ? row : { ...row, [this.#field]: plaintext };
+  }
+
+  #tokenOf(row: unknown): string | undefined {
+    if (this.#field === undefined || typeof row !== 'object' || row === null) return undefined;
+    const token = (row as Readonly<Record<string, unknown>>)[this.#field];
+    return typeof token === 'string' ? token : undefined;
   }
 
   #hashedValue({ operator = 'eq', value }: Where): Where['value'] {
     const isEquality = operator === 'eq' || operator === 'ne' || operator === 'in' || operator === 'not_in';
     if (isEquality && typeof value === 'string') return this.#hashed(value);
     if (isEquality && Array.isArray(value)) return value.map((token) => this.#hashed(String(token)));
-    throw new Error(`session tokens rest hashed and cannot be compared by "${operator}"`);
+    throw new Error(`tokens rest hashed and cannot be compared by "${operator}"`);
   }
 
   #hashed(token: string): string {

@@ -67,7 +67,8 @@ export function demoVector(text: string, dimensions: number): number[] {
 
 export const countWords = (text: string): number => words(text).length;
 
-const words = (text: string): string[] => text.match(/\s*\S+/g) ?? [];
+// Not tried again at each of a run of spaces: a request may be long, and nothing else.
+const words = (text: string): string[] => text.match(/(?<!\s)\s*\S+/g) ?? [];
 
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;

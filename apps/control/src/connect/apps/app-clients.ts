@@ -31,6 +31,8 @@ export async function findClient(pool: pg.Pool, clientId: string): Promise<Adapt
       client_uri: row.homepage,
       redirect_uris: row.redirect_uris,
       post_logout_redirect_uris: row.post_logout_redirect_uris,
+      // Each app is a sector of its own, wherever its callbacks are; a name that is nowhere, and asked for by nobody.
+      sector_identifier_uri: `https://${row.id}.invalid/`,
       scope: row.scopes.join(' '),
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],

@@ -89,6 +89,7 @@ export async function buildProtocol(deps: ProviderDependencies, keys: ProtocolKe
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     subjectTypes: ['pairwise'],
+    sectorIdentifierUriValidate: () => false,
     pairwiseIdentifier: (_ctx, accountId, client) => subjectOf(pool, { appId: client.clientId, accountId }),
     findAccount: (_ctx, accountId) => findPerson(pool, accountId),
     pkce: { required: () => true },

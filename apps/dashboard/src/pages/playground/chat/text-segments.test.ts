@@ -15,3 +15,8 @@ it('keeps a block open that is still being written, and shorter fences inside lo
   expect(segmentsOf('```\nx')).toEqual([{ kind: 'code', language: '', text: 'x' }]);
   expect(segmentsOf('````md\n```\nx\n```\n````')).toEqual([{ kind: 'code', language: 'md', text: '```\nx\n```' }]);
 });
+
+it('is done at once with a line that is nearly a fence, however long it is', () => {
+  const line = `${'~'.repeat(50_000)} ${' '.repeat(50_000)}\``;
+  expect(segmentsOf(line)).toEqual([{ kind: 'text', text: line }]);
+});

@@ -3,7 +3,8 @@ export type Segment =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'code'; readonly language: string; readonly text: string };
 
-const fence = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$/;
+// Each part ends where no more of it can follow: what a model says must not keep the page busy.
+const fence = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))[ \t]*(?![ \t])([^\s`]*)(?![^\s`])[^`]*$/;
 
 /** Takes fenced code out of an answer. A block that is not closed yet, as in a stream, lasts to the end. */
 export function segmentsOf(answer: string): readonly Segment[] {

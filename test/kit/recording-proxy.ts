@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A TCP proxy in front of a server that keeps every byte of both directions. */
+export interface RecordingProxy {
+  /** The server's URL by way of this proxy. */
+  readonly url: string;
+  /** What went through, as `latin1`: each connection's two directions on their own, so that nothing is torn apart. */
+  heard(): string;
+  close(): void;
+}
+
+/** @param target - A URL with a port. */
+export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
+  const { hostname, port } = new URL(target);
+  const recorded: Buffer[][] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      const pieces: Buffer[] = [];
+      recorded.push(pieces);
+      sockets.add(from);
+      from.setNoDelay(true);
+      from.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        to.write(piece);
+      });
+      from.on('error', () => {});
+      from.on('end', () => to.end());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String(address.port);
+  return {
+    url: url.href.replace(/\/$/, ''),
+    heard: () => recorded.map((pieces) => Buffer.concat(pieces).toString('latin1')).join('\n'),
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
