@@ -16,7 +16,8 @@ export interface Contender {
 const node = [process.execPath, '--conditions=@sotto/source', '--disable-warning=ExperimentalWarning'];
 
 /** The processor that contenders share, so that a request costs one core; the bench, Redis and the provider get the other. */
-const pinning = ['taskset', '-c', '0'];
+export const brokerCore = '0';
+const pinning = ['taskset', '-c', brokerCore];
 
 /** Starts a Node process of ours that tells its port by IPC. */
 export async function startNode(

@@ -8,6 +8,8 @@ export interface Target {
   headers(): Record<string, string>;
   /** The model's name, as this contender wants it. */
   model(name: string): string;
+  /** The body of one request; default: a short chat. */
+  body?(name: string, stream: boolean): string;
 }
 
 const messages = [
@@ -18,6 +20,7 @@ const messages = [
 ];
 
 const bodyOf = (target: Target, model: string, stream: boolean): string =>
+  target.body?.(model, stream) ??
   JSON.stringify({ model: target.model(model), messages, max_tokens: 300, ...(stream ? { stream: true } : {}) });
 
 export interface RequestTiming {
@@ -126,7 +129,7 @@ export class Load {
     for (let sent = 0; sent < options.count; ) {
       const due = Math.min(options.count, Math.floor(((performance.now() - startedAt) * options.perSecond) / 1000) + 1);
       for (; sent < due; sent += 1) timings.push(this.request(options.model, options.stream));
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setTimeout(resolve, 1));
     }
     return (await Promise.all(timings)).map(({ firstByteMs }) => firstByteMs);
   }

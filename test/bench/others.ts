@@ -16,11 +16,22 @@ export const startDirect = (upstream: string): Contender => ({
   stop: async () => {},
 });
 
-/** The floor (see `processes/pass-through.ts`), or its slower variant. */
-export async function startPassThrough(upstream: string, variant: 'floor' | 'stream-send'): Promise<Contender> {
-  const { port, child } = await startNode('./processes/pass-through.ts', [upstream, variant], true);
+const passThroughNames = {
+  floor: 'pass-through (floor)',
+  'stream-send': 'pass-through, reply.send(stream)',
+  redis: 'pass-through with the same Redis calls',
+} as const;
+
+/** The floor (see `processes/pass-through.ts`), or one of its slower variants. */
+export async function startPassThrough(
+  upstream: string,
+  variant: keyof typeof passThroughNames,
+  redisUrl?: string,
+): Promise<Contender> {
+  const args = [upstream, variant, ...(redisUrl === undefined ? [] : [redisUrl])];
+  const { port, child } = await startNode('./processes/pass-through.ts', args, true);
   return {
-    name: variant === 'floor' ? 'pass-through (floor)' : 'pass-through, reply.send(stream)',
+    name: passThroughNames[variant],
     target: plainTarget(`http://127.0.0.1:${port}`),
     pids: () => [child.pid ?? 0],
     stop: () => end(child),

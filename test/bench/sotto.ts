@@ -1,110 +1,115 @@
 import { spawnSync } from 'node:child_process';
-import { bindingsOf, createRedisState, hashSecret, type State, sealTicket, shardOfWallet } from '@sotto/state';
-import { initialPreferences } from '@sotto/wire';
+import { bindingsOf, createRedisState, hashSecret, LeaseKeeper, sealTicket, shardOfWallet } from '@sotto/state';
+import { initialPreferences, type Operation } from '@sotto/wire';
 import { startTestPostgres } from '../kit/postgres.ts';
 import { startTestRedis } from '../kit/redis.ts';
-import { startService, until } from '../kit/service.ts';
-import type { Contender } from './contender.ts';
+import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
+import { brokerCore, type Contender } from './contender.ts';
 
-/** Sotto as two processes on a real Redis and a real Postgres, asked in both flows. */
-export async function startSotto(
-  upstream: string,
-  models: readonly string[],
-): Promise<{ contenders: Contender[]; stop(): Promise<void> } | undefined> {
+export interface BenchOptions {
+  /** PROVIDERS_FILE and CATALOG_FILE. */
+  readonly registry: string;
+  readonly catalog: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** As of the test kit's service. */
+  readonly enclaves?: string;
+  readonly discardLogs?: boolean;
+}
+
+/** Sotto as two processes on a real Redis and a real Postgres. */
+export interface BenchService {
+  readonly service: Service;
+  readonly account: TestAccount;
+  readonly redisUrl: string;
+  /** Mints a ticket as control does, without its HTTP. */
+  mint(model: string, operation?: Operation): Promise<string>;
+  /** The broker asked by key, and by ticket. */
+  contender(flow: Flow, options?: ContenderOptions): Contender;
+  stop(): Promise<void>;
+}
+
+export type Flow = 'key' | 'ticket';
+
+export interface ContenderOptions {
+  readonly name?: string;
+  /** Default: chat. */
+  readonly operation?: Operation;
+  readonly path?: string;
+  /** The canonical id of a model's short name. */
+  readonly model?: (name: string) => string;
+  readonly body?: (name: string, stream: boolean) => string;
+  /** Default: those of the service's one broker. */
+  readonly origin?: string;
+  readonly pids?: () => readonly number[];
+}
+
+/** One provider at the bench's own, and a model for each way in which it answers. */
+export const benchRegistry = (upstream: string): string =>
+  JSON.stringify({
+    providers: [{ id: 'bench', name: 'Bench', adapter: 'openai', base_url: upstream, privacy_class: 'private' }],
+  });
+export const benchModel = (name: string, type = 'text'): object => ({
+  id: `bench/${name}`,
+  model_type: type,
+  context_length: 1_000_000,
+  ...(type === 'text' ? { max_output_tokens: 20_000 } : {}),
+  routes: [
+    {
+      provider: 'bench',
+      upstream_model: name,
+      privacy_class: 'private',
+      pricing: type === 'text' ? { input: 0.1, output: 0.2 } : { input: 0.1 },
+    },
+  ],
+});
+export const benchCatalog = (models: readonly string[]): string =>
+  JSON.stringify({ models: models.map((name) => benchModel(name)) });
+
+/** Undefined where there is no Redis. */
+export async function startSotto({
+  registry,
+  catalog,
+  environment,
+  enclaves,
+  discardLogs,
+}: BenchOptions): Promise<BenchService | undefined> {
   const redis = await startTestRedis({ appendOnly: false });
   if (redis === undefined) return undefined;
   const postgres = await startTestPostgres();
   const sealingKey = Buffer.alloc(32, 7);
-  const environment = {
-    ...(process.env.PROF ? { NODE_OPTIONS: process.env.PROF } : {}),
-    LOG_LEVEL: 'info',
-    TICKET_SEALING_KEY: sealingKey.toString('base64'),
-  };
   const service = await startService({
     planes: 'two',
     databaseUrl: await postgres.createDatabase(),
     redisUrl: redis.url,
-    registry: `providers:\n  - {id: bench, name: Bench, adapter: openai, base_url: "${upstream}", privacy_class: private}\n`,
-    catalog: `models:\n${models.map(modelEntry).join('')}`,
-    environment,
+    registry,
+    catalog,
+    environment: { LOG_LEVEL: 'info', TICKET_SEALING_KEY: sealingKey.toString('base64'), ...environment },
+    enclaves,
+    discardLogs,
   });
-  spawnSync('taskset', ['-apc', '0', String(service.broker.pid)]);
-  const account = await service.createAccount({ usd: 9000 });
+  pin(service.broker.pid);
+  const account = await service.createAccount({ usd: 9_000_000 });
   const state = createRedisState({ url: redis.url });
   await until(() => state.isReady(), 'the bench reaches Redis');
-  const mint = await minter(state, service, account.inferenceKey, sealingKey);
-  const origin = service.baseUrl.replace(/\/v1$/, '');
-  const model = (name: string): string => `bench/${name}`;
-  const path = '/v1/chat/completions';
-  const pids = (): readonly number[] => [service.broker.pid];
-  const tickets: string[] = [];
-  return {
-    contenders: [
-      {
-        name: 'Sotto, compatibility mode',
-        target: { origin, path, model, headers: () => ({ authorization: `Bearer ${account.inferenceKey}` }) },
-        pids,
-        stop: async () => {},
-      },
-      {
-        name: 'Sotto, private flow (tickets)',
-        target: {
-          origin,
-          path,
-          model,
-          headers: () => ({ 'x-router-ticket': tickets.pop() ?? '' }),
-        },
-        pids,
-        async prepare(requests, name) {
-          tickets.length = 0;
-          for (let i = 0; i < requests; i += 100) {
-            tickets.push(
-              ...(await Promise.all(Array.from({ length: Math.min(100, requests - i) }, () => mint(model(name))))),
-            );
-          }
-        },
-        stop: async () => {},
-      },
-    ],
-    async stop() {
-      await state.close();
-      await service.stop();
-      await redis.stop();
-      await postgres.stop();
-    },
-  };
-}
-
-const modelEntry = (name: string): string => `  - id: bench/${name}
-    model_type: text
-    context_length: 128000
-    max_output_tokens: 4096
-    routes: [{provider: bench, upstream_model: ${name}, privacy_class: private, pricing: {input: 0.1, output: 0.2}}]
-`;
-
-/** Mints tickets as control does, without its HTTP: the bench measures the broker. */
-async function minter(
-  state: State,
-  service: Awaited<ReturnType<typeof startService>>,
-  key: string,
-  sealingKey: Buffer,
-): Promise<(model: string) => Promise<string>> {
-  const keyHash = hashSecret(key);
+  const leases = new LeaseKeeper({ state, declare: () => undefined });
+  const renewing = setInterval(() => void leases.tend(), 1000);
+  await leases.tend();
+  const keyHash = hashSecret(account.inferenceKey);
   const found = await state.lookupKey(keyHash);
-  const { rows } = await service.pool.query<{ wallet_id: string }>(
-    'select a.wallet_id from accounts a join api_keys k on k.account_id = a.id where k.hash = $1',
-    [keyHash],
-  );
+  const { rows } = await service.pool.query<{ wallet_id: string }>('select wallet_id from accounts where id = $1', [
+    account.accountId,
+  ]);
   const [row] = rows;
   if (found === undefined || row === undefined) throw new Error('the key is not projected');
   const ttlMs = 3_600_000;
-  return async (model) => {
+
+  const mint: BenchService['mint'] = async (model, operation = 'chat') => {
     const ticket = sealTicket(sealingKey, {
       v: 1,
       shard: found.shard,
       generation: found.generation,
       expiresAt: Date.now() + ttlMs,
-      bindings: bindingsOf({ operation: 'chat', model, reasoning: {} }),
+      bindings: bindingsOf({ operation, model, reasoning: {} }),
       preferences: initialPreferences,
       accountRef: found.record.accountRef,
     });
@@ -117,4 +122,54 @@ async function minter(
     });
     return ticket;
   };
+
+  return {
+    service,
+    account,
+    redisUrl: redis.url,
+    mint,
+    contender(flow, options = {}) {
+      const tickets: string[] = [];
+      const model = options.model ?? ((name: string): string => `bench/${name}`);
+      const headers: () => Record<string, string> =
+        flow === 'key'
+          ? () => ({ authorization: `Bearer ${account.inferenceKey}` })
+          : () => ({ 'x-router-ticket': tickets.pop() ?? '' });
+      return {
+        name: options.name ?? (flow === 'key' ? 'Sotto, compatibility mode' : 'Sotto, private flow (tickets)'),
+        target: {
+          origin: options.origin ?? new URL(service.baseUrl).origin,
+          path: options.path ?? '/v1/chat/completions',
+          model,
+          headers,
+          ...(options.body === undefined ? {} : { body: options.body }),
+        },
+        pids: options.pids ?? (() => [service.broker.pid]),
+        async prepare(requests, name) {
+          if (flow === 'key') return;
+          tickets.length = 0;
+          while (tickets.length < requests) {
+            const batch = Array.from({ length: Math.min(100, requests - tickets.length) }, () =>
+              mint(model(name), options.operation),
+            );
+            tickets.push(...(await Promise.all(batch)));
+          }
+        },
+        stop: async () => {},
+      };
+    },
+    async stop() {
+      clearInterval(renewing);
+      await leases.leave();
+      await state.close();
+      await service.stop();
+      await redis.stop();
+      await postgres.stop();
+    },
+  };
+}
+
+/** Puts a process on the core of the contenders. */
+export function pin(pid: number): void {
+  spawnSync('taskset', ['-apc', brokerCore, String(pid)]);
 }

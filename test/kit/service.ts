@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly brokerEnvironment?: Readonly<Record<string, string>> | undefined;
   /** The broker's port, where it must be known beforehand. */
   readonly brokerPort?: number | undefined;
+  /** Keeps only the newest of what the processes write: for those that write for hours. */
+  readonly discardLogs?: boolean | undefined;
   /** Flags of Node, for every process. */
   readonly nodeFlags?: readonly string[] | undefined;
   /** How control is called; default 127.0.0.1. Passkeys need a name. */
@@ -82,7 +84,7 @@ export interface Service {
   /** A ticket, as `POST /inference/tickets` answers it; throws where it is refused. */
   mintTicket(key: string, request: object): Promise<{ ticket: string; privacy_class: string; expires_at: string }>;
   /** Starts a further broker beside the one there is; it ends with the service. */
-  addBroker(): Promise<{ readonly process: TestProcess; readonly baseUrl: string }>;
+  addBroker(options?: { readonly port?: number }): Promise<{ readonly process: TestProcess; readonly baseUrl: string }>;
   /** Puts another catalog in force, and waits until control shows it (SIGHUP). */
   replaceCatalog(catalog: string): Promise<void>;
   /** Runs a command of `sotto-control` on this service's database and Redis. */
@@ -95,6 +97,7 @@ export interface Service {
 const node = process.execPath;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readyMs = 60_000;
+const newestLogs = 50;
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'sotto-test-service-'));
@@ -125,6 +128,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...sharedSecrets,
   };
   const output: string[] = [];
+  if (options.discardLogs === true) setInterval(() => output.splice(0, output.length - newestLogs), 1000).unref();
   const mains =
     options.enclaves === undefined
       ? { confidential: 'apps/confidential/src/main.ts', embedded: 'apps/embedded/src/main.ts' }
@@ -270,8 +274,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       return body;
     },
 
-    async addBroker() {
-      const port = await freePort();
+    async addBroker({ port: given } = {}) {
+      const port = given ?? (await freePort());
       const origin = `http://127.0.0.1:${port}`;
       const environment = {
         ...shared,

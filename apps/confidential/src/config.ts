@@ -17,6 +17,7 @@ const environmentSchema = z.object({
   SPEECH_SYNTHESIS: setting.onOff.default('off'),
   TICKET_SEALING_KEY: setting.keyText,
   SETTLEMENT_MAC_KEY: setting.keyText,
+  CONFIDENTIAL_SHARE_PORT: setting.onOff.default('off'),
   CONFIDENTIAL_ORIGIN: setting.origin.optional(),
   CONFIDENTIAL_TLS: z.enum(['self', 'files', 'off'], { error: tlsError }).default('self'),
   TLS_CERT_FILE: setting.file.optional(),
@@ -34,6 +35,8 @@ const environmentSchema = z.object({
 export interface BrokerConfig {
   readonly host: string;
   readonly port: number;
+  /** Whether other brokers of this host listen on the same port; the kernel spreads connections over them. */
+  readonly sharesPort: boolean;
   readonly redisUrl: string;
   readonly providersFile: string | undefined;
   readonly media: MediaSwitches;
@@ -88,6 +91,7 @@ export function readConfig(environment: Environment): ConfigResult {
     config: Object.freeze({
       host: env.HOST,
       port: env.CONFIDENTIAL_PORT,
+      sharesPort: env.CONFIDENTIAL_SHARE_PORT === 'on',
       redisUrl: env.REDIS_URL,
       providersFile: env.PROVIDERS_FILE,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },

@@ -56,7 +56,11 @@ async function start(environment: Environment): Promise<void> {
     gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
   });
   await broker.start();
-  await broker.app.listen({ host: config.host, port: config.port });
+  await broker.app.listen({
+    host: config.host,
+    port: config.port,
+    ...(config.sharesPort ? { reusePort: true } : {}),
+  });
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   let stopping = false;
@@ -82,14 +86,18 @@ function readRegistryFile(name: string): { name: string; bytes: Buffer } {
   }
 }
 
+const listenErrors: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'CONFIDENTIAL_PORT is taken by another process: choose a free one, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on',
+  ENOTSUP: 'CONFIDENTIAL_SHARE_PORT is `on`: this system cannot share a port among processes',
+};
+
 function endStart(error: unknown): never {
   const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
-  const listening = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const message = listening
-    ? 'CONFIDENTIAL_PORT is taken by another process: choose a free one'
-    : known && error instanceof Error
-      ? error.message
-      : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message =
+    listenErrors[code] ??
+    (known && error instanceof Error ? error.message : `unexpected: ${error instanceof Error ? error.name : 'error'}`);
   process.stderr.write(`sotto-confidential: ${message}\n`);
   process.exit(1);
 }

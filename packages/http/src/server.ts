@@ -91,7 +91,11 @@ const shedReportMs = 1000;
 
 /** Lets a request in when there is time for it. Health is answered always: an overloaded process lives, and is ready. */
 function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListener): RequestListener {
-  const gate = new LoadGate({ now: () => performance.now(), afterThisTurn: (task) => setImmediate(task) });
+  const gate = new LoadGate({
+    now: () => performance.now(),
+    restedMs: () => performance.nodeTiming.idleTime,
+    afterThisTurn: (task) => setImmediate(task),
+  });
   let shed = 0;
   setInterval(() => {
     if (shed > 0) onShed(shed);

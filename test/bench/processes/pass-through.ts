@@ -1,12 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { Pool } from 'undici';
+import { openBooks } from './books.ts';
 
 /**
  * The floor: a bare Fastify in front of undici. The body is parsed; JSON is buffered; streams are dispatched with raw
- * writes. With `stream-send` streams go by `reply.send(body)`, the way most gateways do it.
+ * writes. With `stream-send` streams go by `reply.send(body)`, the way most gateways do it. With a Redis each request
+ * makes two calls of scripts there, before and after, with arguments and replies as long as those of the broker.
  */
-const [upstream = '', variant = 'floor'] = process.argv.slice(2);
+const [upstream = '', variant = 'floor', redisUrl] = process.argv.slice(2);
+const openBook = redisUrl === undefined ? undefined : openBooks(redisUrl);
 const { origin, pathname } = new URL(upstream);
 const pool = new Pool(origin, { connections: null, pipelining: 1, keepAliveTimeout: 60_000 });
 const app = Fastify({ logger: false, bodyLimit: 64 * 1024 * 1024 });
@@ -18,10 +21,13 @@ app.post<{ Body: { stream?: boolean } }>('/v1/chat/completions', async (request,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(request.body),
   };
+  const book = openBook?.();
+  await book?.take();
   if (request.body.stream !== true) {
     const answer = await pool.request(options);
-    reply.code(answer.statusCode).header('content-type', 'application/json');
-    return reply.send(Buffer.from(await answer.body.arrayBuffer()));
+    const body = Buffer.from(await answer.body.arrayBuffer());
+    await book?.give();
+    return reply.code(answer.statusCode).header('content-type', 'application/json').send(body);
   }
   if (variant === 'stream-send') {
     const answer = await pool.request(options);
@@ -45,7 +51,7 @@ app.post<{ Body: { stream?: boolean } }>('/v1/chat/completions', async (request,
       controller?.pause();
       raw.once('drain', () => controller?.resume());
     },
-    onResponseEnd: () => void raw.end(),
+    onResponseEnd: () => void (book?.give() ?? Promise.resolve()).then(() => raw.end()),
     onResponseError: () => void raw.destroy(),
   });
   return reply;

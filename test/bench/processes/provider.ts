@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 /**
  * The provider of the bench: as little work as possible. The model's name says how it answers:
- * `json`, `single-N` (N events, one a write), `burst-N` (N events, twenty a write), `hold` (one event, then silence).
+ * `json`, `vectors-N` (N vectors), `single-N` (N events, one a write), `burst-N` (N events, twenty a write), `hold` (one event, then silence), `fail` (500).
  */
 const event = (content: string): string =>
   `data: {"id":"chatcmpl-provider","object":"chat.completion.chunk","created":1700000000,"model":"bench-model","system_fingerprint":"fp_bench","choices":[{"index":0,"delta":{"content":"${content}"},"logprobs":null,"finish_reason":null}]}\n\n`;
@@ -24,6 +24,18 @@ const wholeAnswer = Buffer.from(
     usage: { prompt_tokens: 40, completion_tokens: 80, total_tokens: 120 },
   }),
 );
+
+const known = new Map<number, Buffer>();
+
+/** So many vectors of 256 numbers. */
+function vectorsOf(count: number): Buffer {
+  const embedding = Array.from({ length: 256 }, (_, at) => Math.sin(at));
+  const data = Array.from({ length: count }, (_, index) => ({ object: 'embedding', index, embedding }));
+  const usage = { prompt_tokens: 4 * count, total_tokens: 4 * count };
+  const body = known.get(count) ?? Buffer.from(JSON.stringify({ object: 'list', model: 'bench-model', data, usage }));
+  known.set(count, body);
+  return body;
+}
 
 const server = createServer((request, response) => {
   const pieces: Buffer[] = [];
@@ -46,6 +58,17 @@ function answer(model: string, response: ServerResponse): void {
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(first);
+  if (kind === 'fail') {
+    response.writeHead(500, { 'content-type': 'application/json' });
+    response.end('{"error":{"message":"no"}}');
+    return;
+  }
+  if (kind === 'vectors') {
+    const body = vectorsOf(Number(count));
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+    response.end(body);
+    return;
+  }
   if (kind === 'hold') {
     response.write(event(' held'));
     return;

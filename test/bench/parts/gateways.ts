@@ -1,0 +1,146 @@
+import { type Contender, end, startNode } from '../contender.ts';
+import { median, percentile } from '../cpu.ts';
+import { type Cost, CostMeter } from '../cpu-cost.ts';
+import { startDirect, startNginx, startPassThrough, startPortkey } from '../others.ts';
+import { figure } from '../page/report.ts';
+import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
+import { noRedis, type Part } from './part.ts';
+
+const events = 1000;
+type Load = 'json' | 'one' | 'single' | 'burst' | 'few';
+
+/** Everything that stands between a client and the provider, side by side. */
+export const gateways: Part = async ({ quick }) => {
+  const bursts = {
+    json: { model: 'json', stream: false, count: quick ? 1000 : 3000, connections: 32 },
+    // Streams of one event and of many: the difference is what the events cost.
+    one: { model: 'single-1', stream: true, count: quick ? 500 : 1000, connections: 16 },
+    single: { model: `single-${events}`, stream: true, count: quick ? 16 : 48, connections: 16 },
+    burst: { model: `burst-${events}`, stream: true, count: quick ? 16 : 96, connections: 16 },
+    few: { model: 'single-5', stream: true, count: quick ? 500 : 1000, connections: 32 },
+  } as const;
+  const provider = await startNode('./processes/provider.ts', [], false);
+  const upstream = `http://127.0.0.1:${provider.port}/v1`;
+  const sotto = await startSotto({
+    registry: benchRegistry(upstream),
+    catalog: benchCatalog(Object.values(bursts).map(({ model }) => model)),
+  });
+  if (sotto === undefined) return noRedis();
+  const direct = startDirect(upstream);
+  const floor = await startPassThrough(upstream, 'floor');
+  const withRedis = await startPassThrough(upstream, 'redis', sotto.redisUrl);
+  const byKey = sotto.contender('key');
+  const byTicket = sotto.contender('ticket');
+  const contenders: Contender[] = [floor, withRedis, await startPassThrough(upstream, 'stream-send')];
+  const nginx = await startNginx(upstream).catch(() => undefined);
+  const portkey = await startPortkey(upstream).catch(() => undefined);
+  for (const found of [nginx, portkey]) if (found !== undefined) contenders.push(found);
+  contenders.push(byKey, byTicket);
+
+  const meter = new CostMeter();
+  const costs = await meter.compare(contenders, bursts, { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 4 });
+  const of = (contender: Contender): Record<Load, Cost> => costs.get(contender) as Record<Load, Cost>;
+  const chunk = (contender: Contender, load: 'single' | 'burst'): number =>
+    (of(contender)[load].cpuUs - of(contender).one.cpuUs) / (events - 1);
+
+  // The same rate for everybody: half of what the private flow can take on its core.
+  const rate = Math.floor(of(byTicket).few.perSecond / 2);
+  const firstBytes = new Map<Contender, number[]>([direct, ...contenders].map((contender) => [contender, []]));
+  const slice = { model: bursts.few.model, stream: true, count: Math.ceil(rate / 2), perSecond: rate } as const;
+  for (let round = 0; round < (quick ? 4 : 24); round += 1) {
+    for (const [contender, taken] of firstBytes) {
+      await contender.prepare?.(slice.count, slice.model);
+      taken.push(...(await meter.load(contender).openLoop(slice)));
+    }
+  }
+  const first = (contender: Contender, at: number): number => percentile(firstBytes.get(contender) ?? [], at);
+  const added = (contender: Contender, at: number): number => first(contender, at) - first(direct, at);
+
+  await meter.close();
+  for (const contender of contenders) await contender.stop();
+  await sotto.stop();
+  await end(provider.child);
+
+  const perRequest = (contender: Contender): number => of(contender).json.cpuUs;
+  const times = (contender: Contender, other: Contender): number => perRequest(contender) / perRequest(other);
+  return {
+    title: 'Beside other gateways',
+    method:
+      'One provider on loopback that answers at once; 32 connections for whole answers, 16 for streams. A chunk is what one event of a stream costs: a stream of a thousand less one of a single event, divided. “20 a read” is a provider that sends twenty events in one write. The floor is a bare Fastify in front of undici that parses the body and does nothing else; beside it the same with two calls of Redis like ours. Time to first byte is taken at half of what the private flow can do on its core, the same rate for all, less what the provider alone takes.',
+    tables: [
+      {
+        caption: 'CPU in µs',
+        head: [
+          '',
+          'a request',
+          '× floor',
+          'requests/s on one core',
+          'a chunk',
+          '× floor',
+          'a chunk (20 a read)',
+          '× floor',
+        ],
+        rows: contenders.map((contender) => [
+          contender.name,
+          figure(perRequest(contender)),
+          figure(times(contender, floor), 2),
+          figure(of(contender).json.perSecond),
+          figure(chunk(contender, 'single'), 2),
+          figure(chunk(contender, 'single') / chunk(floor, 'single'), 2),
+          figure(chunk(contender, 'burst'), 2),
+          figure(chunk(contender, 'burst') / chunk(floor, 'burst'), 2),
+        ]),
+      },
+      {
+        caption: `Time to first byte at ${rate} streams a second, in ms`,
+        head: ['', 'p50', 'p99', 'added p50', 'added p99'],
+        rows: [direct, ...contenders].map((contender) => [
+          contender.name,
+          figure(first(contender, 50), 2),
+          figure(first(contender, 99), 2),
+          figure(added(contender, 50), 2),
+          figure(added(contender, 99), 2),
+        ]),
+      },
+    ],
+    promises: [
+      { what: 'private flow, CPU a request, of the floor', atMost: 2.5, measured: times(byTicket, floor), unit: '×' },
+      {
+        what: 'private flow, CPU a request, of a pass-through with the same Redis calls',
+        atMost: 1.5,
+        measured: times(byTicket, withRedis),
+        unit: '×',
+      },
+      {
+        what: 'a streamed chunk, of the floor',
+        atMost: 1.3,
+        measured: median([byKey, byTicket].map((one) => chunk(one, 'single'))) / chunk(floor, 'single'),
+        unit: '×',
+      },
+      ...(portkey === undefined
+        ? []
+        : [
+            { what: 'CPU a request, of Portkey’s gateway', atMost: 0.3, measured: times(byTicket, portkey), unit: '×' },
+          ]),
+      { what: 'added time to first byte, p50', atMost: 0.5, measured: added(byTicket, 50), unit: 'ms' },
+      {
+        what: 'added time to first byte, p99, of what the floor adds',
+        atMost: 1.5,
+        measured: added(byTicket, 99) / added(floor, 99),
+        unit: '×',
+      },
+    ],
+    plots: [
+      {
+        kind: 'bars',
+        name: 'gateways',
+        title: 'CPU for one request, in µs',
+        bars: contenders.map((contender) => ({
+          name: contender.name,
+          value: perRequest(contender),
+          ours: contender === byKey || contender === byTicket,
+        })),
+      },
+    ],
+  };
+};

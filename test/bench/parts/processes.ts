@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../kit/free-port.ts';
+import { until } from '../../kit/service.ts';
+import { type Contender, end, launch, startNode } from '../contender.ts';
+import { cpuMicroseconds } from '../cpu.ts';
+import { CostMeter } from '../cpu-cost.ts';
+import { figure } from '../page/report.ts';
+import { benchCatalog, benchRegistry, pin, startSotto } from '../sotto.ts';
+import { noRedis, type Part } from './part.ts';
+
+/** Several brokers: on one port of one host, and as two hosts would be behind a balancer of TCP connections. */
+export const processes: Part = async ({ quick }) => {
+  const provider = await startNode('./processes/provider.ts', [], false);
+  const upstream = `http://127.0.0.1:${provider.port}/v1`;
+  const sotto = await startSotto({
+    registry: benchRegistry(upstream),
+    catalog: benchCatalog(['json']),
+    environment: { CONFIDENTIAL_SHARE_PORT: 'on' },
+  });
+  if (sotto === undefined) return noRedis();
+  const { service } = sotto;
+  const alone = sotto.contender('ticket', { name: 'one broker' });
+  const second = await service.addBroker();
+  const third = await service.addBroker();
+  for (const { process: broker } of [second, third]) pin(broker.pid);
+  const pair = [second.process.pid, third.process.pid];
+  const balancer = await startBalancer([second.baseUrl, third.baseUrl].map((url) => new URL(url).host));
+  const contenders: Contender[] = [alone];
+  if (balancer !== undefined) {
+    contenders.push(
+      sotto.contender('ticket', {
+        name: 'two brokers behind HAProxy (TCP)',
+        origin: balancer.origin,
+        pids: () => pair,
+      }),
+    );
+  }
+  const burst = { model: 'json', stream: false, count: quick ? 1000 : 3000, connections: 32 } as const;
+  const meter = new CostMeter();
+  const schedule = { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 4 };
+  const apart = await meter.compare(contenders, { json: burst }, schedule);
+
+  // A fourth takes the first one's port, with it: from here on `alone` is asked no more.
+  const sharing = await service.addBroker({ port: Number(new URL(service.baseUrl).port) });
+  pin(sharing.process.pid);
+  await until(() => allReady(service.baseUrl), 'both brokers of the port are ready');
+  const both = [service.broker.pid, sharing.process.pid];
+  const shared = sotto.contender('ticket', { name: 'two brokers sharing a port', pids: () => both });
+  const control = sotto.contender('ticket', {
+    name: 'one broker',
+    origin: new URL(second.baseUrl).origin,
+    pids: () => [second.process.pid],
+  });
+  const beside = await meter.compare([control, shared], { json: burst }, schedule);
+  const before = both.map((pid) => cpuMicroseconds([pid]));
+  await meter.measure(shared, burst);
+  const [one = 0, other = 0] = both.map((pid, at) => cpuMicroseconds([pid]) - (before[at] ?? 0));
+  await meter.close();
+  await balancer?.stop();
+  await sotto.stop();
+  await end(provider.child);
+
+  const cost = (found: typeof apart, contender: Contender): number => found.get(contender)?.json.cpuUs ?? Number.NaN;
+  const rows = [
+    ...contenders.map((contender) => ({ contender, found: apart, base: alone })),
+    { contender: shared, found: beside, base: control },
+  ].map(({ contender, found, base }) => ({
+    name: contender.name,
+    cpu: cost(found, contender),
+    ratio: cost(found, contender) / cost(found, base),
+  }));
+  return {
+    title: 'Several brokers',
+    method: `The private flow, 32 connections, all brokers on the same core, so that only what each request costs is compared. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT): of the last round ${Math.round((100 * one) / (one + other))} % was one's work and ${Math.round((100 * other) / (one + other))} % the other's.`,
+    tables: [
+      {
+        caption: 'CPU of all brokers together',
+        head: ['', 'µs a request', 'of one broker in the same run'],
+        rows: rows.map(({ name, cpu, ratio }) => [name, figure(cpu), `${figure(ratio, 2)} ×`]),
+      },
+    ],
+    promises: rows.slice(1).map(({ name, ratio }) => ({
+      what: `${name}, CPU a request, of one broker`,
+      atMost: 1.1,
+      measured: ratio,
+      unit: '×',
+    })),
+  };
+};
+
+/** Whether whoever takes a connection is ready: asked over new ones, so that each process of a port is met. */
+async function allReady(baseUrl: string): Promise<boolean> {
+  const url = `${new URL(baseUrl).origin}/readyz`;
+  const asked = Array.from({ length: 50 }, () => fetch(url, { headers: { connection: 'close' } }));
+  return (await Promise.all(asked)).every(({ ok }) => ok);
+}
+
+/** HAProxy handing TCP connections on in turn, where it is on the PATH. */
+async function startBalancer(hosts: readonly string[]): Promise<{ origin: string; stop(): Promise<void> } | undefined> {
+  if (spawnSync('haproxy', ['-v']).error !== undefined) {
+    console.log('HAProxy is left out: there is none. Install haproxy and run again.');
+    return undefined;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'sotto-bench-haproxy-'));
+  const port = await freePort();
+  writeFileSync(
+    join(folder, 'haproxy.cfg'),
+    `defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+frontend in
+  bind 127.0.0.1:${port}
+  default_backend brokers
+backend brokers
+  balance roundrobin
+${hosts.map((host, at) => `  server broker-${at} ${host}`).join('\n')}
+`,
+  );
+  const child = launch(['haproxy', '-f', join(folder, 'haproxy.cfg')], { pinned: false });
+  const origin = `http://127.0.0.1:${port}`;
+  await until(async () => (await fetch(`${origin}/healthz`)).ok, 'HAProxy listens');
+  return {
+    origin,
+    async stop() {
+      await end(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

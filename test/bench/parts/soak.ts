@@ -1,0 +1,285 @@
+import { readdirSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import { Pool } from 'undici';
+import { end, startNode } from '../contender.ts';
+import { percentile, residentMiB } from '../cpu.ts';
+import { figure } from '../page/report.ts';
+import { type BenchService, benchModel, benchRegistry, startSotto } from '../sotto.ts';
+import { noRedis, type Part } from './part.ts';
+
+/** What is looked at every few seconds. */
+interface Sample {
+  readonly minute: number;
+  readonly brokerMiB: number;
+  readonly controlMiB: number;
+  readonly redisMiB: number;
+  readonly redisKeys: number;
+  readonly brokerFiles: number;
+  readonly controlFiles: number;
+  /** Of the requests that ended since the last look, in ms. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Mixed traffic at 70 % of what the service can take, for an hour: nothing may grow. */
+export const soak: Part = async ({ quick }) => {
+  const minutes = quick ? 4 : 60;
+  const everyMs = quick ? 2000 : 10_000;
+  const provider = await startNode('./processes/provider.ts', [], false);
+  const upstream = `http://127.0.0.1:${provider.port}/v1`;
+  const sotto = await startSotto({
+    registry: benchRegistry(upstream),
+    catalog: JSON.stringify({
+      models: [
+        ...['json', 'single-20', 'single-500', 'hold', 'fail'].map((name) => benchModel(name)),
+        benchModel('vectors-1', 'embedding'),
+      ],
+    }),
+    discardLogs: true,
+  });
+  if (sotto === undefined) return noRedis();
+  const traffic = openTraffic(sotto);
+  const redis = new Redis(sotto.redisUrl);
+
+  // What it can take: as many at a time as there are connections of the other parts, for twenty seconds.
+  process.stderr.write('capacity\n');
+  await traffic.closedLoop(32, quick ? 3000 : 10_000);
+  const capacity = await traffic.closedLoop(32, quick ? 5000 : 20_000);
+  const perSecond = capacity * 0.7;
+  traffic.taken.length = 0;
+
+  const samples: Sample[] = [];
+  const startedAt = performance.now();
+  const look = async (): Promise<void> => {
+    const memory = await redis.info('memory');
+    const times = traffic.taken.splice(0);
+    samples.push({
+      minute: (performance.now() - startedAt) / 60_000,
+      brokerMiB: residentMiB([sotto.service.broker.pid]),
+      controlMiB: residentMiB([sotto.service.control.pid]),
+      redisMiB: Number(/used_memory:(\d+)/.exec(memory)?.[1] ?? 0) / 2 ** 20,
+      redisKeys: await redis.dbsize(),
+      brokerFiles: openFiles(sotto.service.broker.pid),
+      controlFiles: openFiles(sotto.service.control.pid),
+      p50: percentile(times, 50),
+      p99: percentile(times, 99),
+    });
+  };
+  const looking = setInterval(() => void look(), everyMs);
+  const minutely = setInterval(() => {
+    const last = samples.at(-1);
+    process.stderr.write(`${last?.minute.toFixed(0)} min: broker ${last?.brokerMiB.toFixed(0)} MiB\n`);
+  }, 60_000);
+  const counts = await traffic.openLoop(perSecond, minutes * 60_000);
+  clearInterval(looking);
+  clearInterval(minutely);
+  traffic.close();
+  await sotto.service.settled(sotto.account);
+  const audit = await sotto.service.runControl(['audit']);
+  await redis.quit();
+  await sotto.stop();
+  await end(provider.child);
+
+  // What is filled at first (tickets live for five minutes, caches) is no growth.
+  const [from, to] = [minutes / 4, (minutes * 3) / 4];
+  const early = samples.filter(({ minute }) => minute >= from && minute < from + minutes / 8);
+  const late = samples.filter(({ minute }) => minute >= to + minutes / 8);
+  const middle = (some: readonly Sample[], of: keyof Sample): number =>
+    percentile(
+      some.map((sample) => sample[of]),
+      50,
+    );
+  const growth = (of: keyof Sample): number => middle(late, of) / middle(early, of);
+  const looked = [
+    ['broker, resident MiB', 'brokerMiB', 1.1],
+    ['control, resident MiB', 'controlMiB', 1.1],
+    ['Redis, MiB', 'redisMiB', 1.1],
+    ['Redis, keys', 'redisKeys', 1.1],
+    ['broker, open files and sockets', 'brokerFiles', 1.1],
+    ['control, open files and sockets', 'controlFiles', 1.1],
+    ['whole answers, p50 ms', 'p50', 1.25],
+    ['whole answers, p99 ms', 'p99', 1.5],
+  ] as const;
+  const line = (name: string, of: keyof Sample) => ({
+    name,
+    points: samples.map((sample) => [Number(sample.minute.toFixed(2)), Number(sample[of].toFixed(2))] as const),
+  });
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return {
+    title: `${minutes} minutes at 70 % of capacity`,
+    method: `${figure(perSecond)} requests a second, 70 % of the ${figure(capacity)} that broker, control, settler, Redis, Postgres, the provider and the load together do on this machine: whole answers and streams, by key and by tickets that control mints one by one, embeddings, clients that leave in the middle of a stream, providers that fail, requests that are refused. ${total.toLocaleString('en')} in all (${Object.entries(
+      counts,
+    )
+      .map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
+      .join(
+        ', ',
+      )}). Afterwards \`sotto-control audit\` ${audit.code === 0 ? 'found every nano-dollar' : `failed: ${audit.output.trim()}`}.`,
+    tables: [
+      {
+        caption: 'Medians of an eighth of the time, after the first quarter and at the end',
+        head: ['', 'early', 'late', 'late/early'],
+        rows: looked.map(([name, of]) => [
+          name,
+          figure(middle(early, of), 1),
+          figure(middle(late, of), 1),
+          figure(growth(of), 2),
+        ]),
+      },
+    ],
+    promises: [
+      ...looked.map(([name, of, atMost]) => ({
+        what: `soak: ${name}, late of early`,
+        atMost,
+        measured: growth(of),
+        unit: '×',
+      })),
+      { what: 'soak: findings of the audit', atMost: 0, measured: audit.code, unit: '' },
+    ],
+    plots: [
+      {
+        kind: 'lines',
+        name: 'soak-memory',
+        title: 'Memory over the soak',
+        unit: 'MiB',
+        lines: [line('broker', 'brokerMiB'), line('control', 'controlMiB'), line('Redis', 'redisMiB')],
+      },
+      {
+        kind: 'lines',
+        name: 'soak-latency',
+        title: 'Whole answers over the soak',
+        unit: 'ms',
+        lines: [line('p50', 'p50'), line('p99', 'p99')],
+      },
+    ],
+  };
+};
+
+const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+type Kind = 'whole answers' | 'streams' | 'by ticket' | 'embeddings' | 'left' | 'failed' | 'refused';
+/** Of twenty requests. */
+const mix: readonly Kind[] = [
+  ...Array.from({ length: 6 }, () => 'whole answers' as const),
+  ...Array.from({ length: 6 }, () => 'streams' as const),
+  ...Array.from({ length: 3 }, () => 'by ticket' as const),
+  ...Array.from({ length: 2 }, () => 'embeddings' as const),
+  'left',
+  'failed',
+  'refused',
+];
+
+/** All kinds of requests in turn; `taken` holds how long whole answers took, in ms. */
+function openTraffic({ service, account }: BenchService) {
+  const broker = new Pool(new URL(service.baseUrl).origin, {
+    connections: 512,
+    pipelining: 1,
+    keepAliveTimeout: 60_000,
+  });
+  const control = new Pool(new URL(service.controlUrl).origin, { connections: 64, pipelining: 1 });
+  const taken: number[] = [];
+  const counts: Partial<Record<Kind, number>> = {};
+  const bearer = { authorization: `Bearer ${account.inferenceKey}` };
+  const messages = [{ role: 'user', content: 'What is the capital of France, and how many people live there?' }];
+  const json = { 'content-type': 'application/json' };
+
+  /** Sends one; resolves when it is over. With `leaveAfter` its client leaves after so many bytes. */
+  const send = (path: string, headers: Record<string, string>, body: object, leaveAfter?: number): Promise<number> =>
+    new Promise((resolve) => {
+      let status = 0;
+      let bytes = 0;
+      broker.dispatch(
+        { path: `/v1${path}`, method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) },
+        {
+          onRequestStart() {},
+          onResponseStart(_controller, code) {
+            status = code;
+          },
+          onResponseData(controller, piece) {
+            bytes += piece.length;
+            if (leaveAfter !== undefined && bytes > leaveAfter) controller.abort(new Error('left'));
+          },
+          onResponseEnd: () => resolve(status),
+          onResponseError: () => resolve(leaveAfter === undefined ? 0 : status),
+        },
+      );
+    });
+  const chat = (model: string, stream: boolean) => ({ model: `bench/${model}`, stream, messages, max_tokens: 300 });
+  const wanted: Record<Kind, number> = {
+    ...{ 'whole answers': 200, streams: 200, 'by ticket': 200, embeddings: 200, left: 200, failed: 502, refused: 400 },
+  };
+  const ask = async (kind: Kind, index: number): Promise<number> => {
+    switch (kind) {
+      case 'whole answers':
+        return send('/chat/completions', bearer, chat('json', false));
+      case 'streams':
+        return send('/chat/completions', bearer, chat(index % 10 === 0 ? 'single-500' : 'single-20', true));
+      case 'embeddings':
+        return send('/embeddings', bearer, { model: 'bench/vectors-1', input: 'Some text.' });
+      case 'left':
+        return send('/chat/completions', bearer, chat('single-500', true), 2000);
+      case 'failed':
+        return send('/chat/completions', bearer, chat('fail', false));
+      case 'refused':
+        return send('/chat/completions', bearer, { model: 'bench/json', messages: 'none' });
+      case 'by ticket': {
+        const { statusCode, body } = await control.request({
+          ...{ path: '/v1/inference/tickets', method: 'POST', headers: { ...json, ...bearer } },
+          body: JSON.stringify({ model: 'bench/json' }),
+        });
+        const { ticket = '' } = (await body.json()) as { ticket?: string };
+        if (statusCode !== 200) return 0;
+        return send('/chat/completions', { 'x-router-ticket': ticket }, chat('json', false));
+      }
+    }
+  };
+  let index = 0;
+  const one = async (): Promise<void> => {
+    index += 1;
+    const kind = mix[index % mix.length] ?? 'streams';
+    const startedAt = performance.now();
+    const status = await ask(kind, index).catch(() => 0);
+    if (kind === 'whole answers') taken.push(performance.now() - startedAt);
+    if (status !== wanted[kind]) throw new Error(`${kind} was answered ${status}`);
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  };
+  return {
+    taken,
+    async closedLoop(connections: number, forMs: number): Promise<number> {
+      const startedAt = performance.now();
+      let done = 0;
+      const worker = async (): Promise<void> => {
+        while (performance.now() - startedAt < forMs) {
+          await one();
+          done += 1;
+        }
+      };
+      await Promise.all(Array.from({ length: connections }, worker));
+      return (done * 1000) / (performance.now() - startedAt);
+    },
+    /** Sends at a fixed rate; rejects with the first answer that is not the expected one. Resolves to how many of each. */
+    async openLoop(perSecond: number, forMs: number): Promise<Partial<Record<Kind, number>>> {
+      for (const kind of Object.keys(counts) as Kind[]) delete counts[kind];
+      const open = new Set<Promise<void>>();
+      const failures: unknown[] = [];
+      const startedAt = performance.now();
+      let sent = 0;
+      for (let at = 0; at < forMs; at = performance.now() - startedAt) {
+        for (; sent < (at * perSecond) / 1000; sent += 1) {
+          const asking: Promise<void> = one()
+            .catch((error: unknown) => void failures.push(error))
+            .finally(() => open.delete(asking));
+          open.add(asking);
+        }
+        if (failures.length > 0) throw failures[0];
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      await Promise.all(open);
+      if (failures.length > 0) throw failures[0];
+      return { ...counts };
+    },
+    close() {
+      void broker.destroy();
+      void control.destroy();
+    },
+  };
+}
