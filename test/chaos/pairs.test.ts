@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Random } from '../simulation/random.ts';
+import type { Fault } from './faults/fault.ts';
+import { faults } from './faults/index.ts';
+import { openRig, type Rig } from './rig.ts';
+import { goThrough, newHistory } from './under-fault.ts';
+
+/** How many pairs: `SOTTO_CHAOS_PAIRS`. The same seed, `SOTTO_CHAOS_SEED`, takes the same ones. */
+const count = Number(process.env.SOTTO_CHAOS_PAIRS ?? 5);
+const seed = Number(process.env.SOTTO_CHAOS_SEED ?? Date.now() % 1_000_000);
+
+let rig: Rig | undefined;
+const history = newHistory();
+
+beforeAll(async () => {
+  rig = await openRig('random pairs of faults under load');
+});
+afterAll(async () => {
+  await rig?.stop();
+});
+
+const random = new Random(seed);
+const pick = (from: readonly Fault[]): Fault => from[random.below(from.length)] ?? (from[0] as Fault);
+const pairs = Array.from({ length: count }, (_, at) => {
+  const first = pick(faults);
+  const second = pick(faults.filter(({ to }) => to !== first.to));
+  return { name: `${at + 1} of seed ${seed}: ${first.name}, and ${second.name}`, pair: [first, second] as const };
+});
+
+it.each(pairs)(
+  '$name',
+  async ({ name, pair }) => {
+    if (rig === undefined || pair.some((fault) => rig !== undefined && fault.missing?.(rig) !== undefined)) return;
+    const { recoveredMs, outcomes } = await goThrough(rig, history, pair);
+    console.log(`${name}: served again after ${recoveredMs} ms; ${JSON.stringify(outcomes)}`);
+  },
+  120_000,
+);
+
+it('in the end the audit is clean', async () => {
+  if (rig === undefined) return;
+  expect(await rig.service.runControl(['audit'])).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('clean: to the nano-dollar'),
+  });
+});
