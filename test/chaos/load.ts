@@ -200,10 +200,14 @@ export async function expectFair(
     readonly provider: Pick<ScriptedProvider, 'answered'>;
   },
   sent: readonly Sent[],
-  /** Whether some answers may have been cut short by a killed broker. */
-  { brokerDied = false } = {},
+  {
+    /** Whether some answers may have been cut short by a killed broker. */
+    brokerDied = false,
+    /** How long money may stay set aside; what a dead broker held does until its lease has lapsed. */
+    heldMs = 15_000,
+  } = {},
 ): Promise<void> {
-  await until(async () => (await openRequests(service, account)) === 0n, 'nothing is held', 15_000);
+  await until(async () => (await openRequests(service, account)) === 0n, 'nothing is held', heldMs);
   const complete = sent.filter(({ called }) => called.complete);
   const missing = async (): Promise<number[]> => {
     const rows = byCount(await usageRows(service, account));

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Random } from '../simulation/random.ts';
-import type { Fault } from './faults/fault.ts';
 import { faults } from './faults/index.ts';
 import { openRig, type Rig } from './rig.ts';
 import { goThrough, newHistory } from './under-fault.ts';
@@ -20,11 +19,10 @@ afterAll(async () => {
 });
 
 const random = new Random(seed);
-const pick = (from: readonly Fault[]): Fault => from[random.below(from.length)] ?? (from[0] as Fault);
 const pairs = Array.from({ length: count }, (_, at) => {
-  const first = pick(faults);
-  const second = pick(faults.filter(({ to }) => to !== first.to));
-  return { name: `${at + 1} of seed ${seed}: ${first.name}, and ${second.name}`, pair: [first, second] as const };
+  const first = random.pick(faults);
+  const pair = [first, random.pick(faults.filter(({ to }) => to !== first?.to))].filter((fault) => fault !== undefined);
+  return { name: `${at + 1} of seed ${seed}: ${pair.map((fault) => fault.name).join(', and ')}`, pair };
 });
 
 it.each(pairs)(

@@ -87,6 +87,8 @@ export const surroundingFaults: readonly Fault[] = [
     },
     missing: ({ names }) => (names === undefined ? 'run as root where mount namespaces may be made' : undefined),
   },
+  // With Redis away at the same time: a settlement that failed by the clock that was ahead was to be sent again at a time
+  // of that clock. Set back, the broker kept it for an hour; its hold lived on, and nobody was charged.
   { name: 'every clock steps ahead by an hour', ...step({ planes: hourS, redis: hourS }) },
   { name: 'every clock steps back by an hour', ...step({ planes: -hourS, redis: -hourS }) },
   { name: 'the clocks of the planes step ahead by an hour', ...step({ planes: hourS }) },
