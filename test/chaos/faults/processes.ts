@@ -3,7 +3,7 @@ import { lapseLeases } from '../../kit/redis-holds.ts';
 import { until } from '../../kit/service.ts';
 import { withRedis } from '../../money/world.ts';
 import type { Rig } from '../rig.ts';
-import { type Fault, refused, served } from './fault.ts';
+import { type Fault, type Outcome, refused, served } from './fault.ts';
 
 /** A process and its children: of Postgres, each connection is one. */
 function familyOf(pid: number): number[] {
@@ -28,6 +28,15 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
     }
   }
 }
+
+/** What was under way may have run out of time, or its providers seem to. */
+const late: readonly Outcome[] = [
+  ...refused,
+  'cut',
+  '502 provider_error',
+  '503 provider_fallback_exhausted',
+  '504 provider_timeout',
+];
 
 const stop = (pidOf: (rig: Rig) => number | undefined) => ({
   begin: async (rig: Rig) => signal(familyOf(pidOf(rig) ?? 0), 'SIGSTOP'),
@@ -67,8 +76,8 @@ export const processFaults: readonly Fault[] = [
     lastsMs: 2000,
     ...stop(({ service }) => service.broker.pid),
     outcomes: {
-      compat: [...refused, 'cut', '504 provider_timeout'],
-      ticket: [...refused, 'cut', '504 provider_timeout'],
+      compat: late,
+      ticket: late,
     },
     ready: { broker: false, control: true },
   },
@@ -84,8 +93,8 @@ export const processFaults: readonly Fault[] = [
     },
     end: async ({ service }) => signal([service.broker.pid], 'SIGCONT'),
     outcomes: {
-      compat: [...refused, 'cut', '504 provider_timeout'],
-      ticket: [...refused, 'cut', '504 provider_timeout'],
+      compat: late,
+      ticket: late,
     },
     ready: { broker: false, control: true },
   },
