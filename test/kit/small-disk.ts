@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { whenWeEnd } from './die-together.ts';
 
 const run = promisify(execFile);
 
@@ -25,6 +26,8 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | und
     await rm(folder, { recursive: true, force: true });
     return undefined;
   }
+  // Whoever lives on it is killed at about the same time, and does not hold it up.
+  const callOff = whenWeEnd('umount -l "$1" && rmdir "$1"', [folder]);
   const filling = join(folder, 'filling');
   await mkdir(filling);
   return {
@@ -45,6 +48,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | und
     async stop() {
       // Lazily: whoever was killed on it a moment ago may still be going.
       await run('umount', ['-l', folder]);
+      callOff();
       await rm(folder, { recursive: true, force: true });
     },
   };
