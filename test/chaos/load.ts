@@ -14,21 +14,36 @@ const credited = 1000;
 /** How long a request may take: the registry's `total_ms`, and what comes with it. */
 export const totalMs = 4000;
 const deadlineMs = totalMs + 6000;
-const everyMs = 20;
+const defaultEveryMs = 20;
 
 /** The stage's catalog, at these prices. */
-export const catalogWith = (prices: object): string =>
+export const catalogWith = (prices: object, providers: readonly string[] = ['alpha']): string =>
   JSON.stringify({
     models: [
       {
         id: 'm/one',
         model_type: 'text',
-        context_length: 20_000,
-        max_output_tokens: 8000,
-        routes: [{ provider: 'alpha', upstream_model: 'own', privacy_class: 'private', pricing: prices }],
+        context_length: 200_000,
+        max_output_tokens: 100_000,
+        routes: providers.map((provider) => ({
+          provider,
+          upstream_model: 'own',
+          privacy_class: 'private',
+          pricing: prices,
+        })),
       },
     ],
   });
+
+/** A provider of the stage's registry. */
+export const providerEntry = (id: string, baseUrl: string): object => ({
+  id,
+  name: id,
+  adapter: 'openai',
+  base_url: baseUrl,
+  privacy_class: 'private',
+  timeouts: { connect_ms: 1000, first_byte_ms: 3000, idle_ms: 3000, total_ms: totalMs },
+});
 
 /** Two processes on a real Redis and Postgres, and a provider. */
 export interface Stage {
@@ -53,13 +68,11 @@ export async function setStage(what: string, { toBeKilled = false } = {}): Promi
   }
   const postgres = await startTestPostgres(toBeKilled ? { durability: 'full' } : {});
   const provider = await startScriptedProvider('alpha');
-  const timeouts = { connect_ms: 1000, first_byte_ms: 3000, idle_ms: 3000, total_ms: totalMs };
-  const alpha = { id: 'alpha', name: 'Alpha', adapter: 'openai', privacy_class: 'private', timeouts };
   const service = await startService({
     planes: 'two',
     databaseUrl: await postgres.createDatabase(),
     redisUrl: redis.url,
-    registry: JSON.stringify({ providers: [{ ...alpha, base_url: provider.baseUrl }] }),
+    registry: JSON.stringify({ providers: [providerEntry('alpha', provider.baseUrl)] }),
     catalog: catalogWith(pricing),
   });
   return {
@@ -100,12 +113,18 @@ export interface Load {
 }
 
 /**
- * A request every 20 ms, in both flows, streamed and not; each is answered with a count of tokens of its own, one of
+ * A request every 20 ms, or as often as is said, in both flows, streamed and not; each is answered with a count of tokens of its own, one of
  * `counts`: a load that goes on for long comes back to those it had.
  */
 export function startLoad(
-  { service, account }: Stage,
-  { first = 0, flows = ['compat', 'ticket'] as readonly Flow[], counts = Number.POSITIVE_INFINITY } = {},
+  { service, account }: Pick<Stage, 'service' | 'account'>,
+  {
+    first = 0,
+    flows = ['compat', 'ticket'] as readonly Flow[],
+    counts = Number.POSITIVE_INFINITY,
+    everyMs = defaultEveryMs,
+    order = undefined as readonly string[] | undefined,
+  } = {},
 ): Load {
   const sent: Sent[] = [];
   const open = new Set<Promise<void>>();
@@ -121,8 +140,9 @@ export function startLoad(
     const body = {
       model: 'm/one',
       stream,
-      messages: [{ role: 'user', content: scripted({ alpha: act }, String(index)) }],
-      max_completion_tokens: 8000,
+      messages: [{ role: 'user', content: scripted({ '*': act }, String(index)) }],
+      max_completion_tokens: 50_000,
+      ...(order === undefined ? {} : { provider: { order } }),
     };
     const startedAt = performance.now() - startOfLoad;
     const called = await ask(service, account.inferenceKey, flow, body, { deadlineMs });
@@ -159,9 +179,6 @@ export async function untilServed(load: Load): Promise<void> {
   await until(() => has('compat') && has('ticket'), 'both flows are served again', 30_000);
 }
 
-const rowOf = (rows: readonly UsageRow[], index: number): UsageRow | undefined =>
-  rows.find(({ completion_tokens }) => completion_tokens === firstCount + index);
-
 /** What must hold of the clients whatever was killed: none is stuck, none is told 401, and a 503 says when to come back. */
 export function expectCivil(sent: readonly Sent[]): void {
   const described = ({ index, flow, stream, called, startedAt, endedAt }: Sent): string =>
@@ -175,27 +192,42 @@ export function expectCivil(sent: readonly Sent[]): void {
 
 /** Compares what every client got with what was booked: nothing lost, nothing doubled, nothing charged for nothing. */
 export async function expectFair(
-  { service, account, provider }: Stage,
+  {
+    service,
+    account,
+    provider,
+  }: Pick<Stage, 'service' | 'account'> & {
+    readonly provider: Pick<ScriptedProvider, 'answered'>;
+  },
   sent: readonly Sent[],
-  /** Whether some answers may have been cut short by a killed broker. */
-  { brokerDied = false } = {},
+  {
+    /** Whether some answers may have been cut short by a killed broker. */
+    brokerDied = false,
+    /** How long money may stay set aside; what a dead broker held does until its lease has lapsed. */
+    heldMs = 15_000,
+  } = {},
 ): Promise<void> {
-  await until(async () => (await openRequests(service, account)) === 0n, 'nothing is held', 15_000);
+  await until(async () => (await openRequests(service, account)) === 0n, 'nothing is held', heldMs);
   const complete = sent.filter(({ called }) => called.complete);
   const missing = async (): Promise<number[]> => {
-    const rows = await usageRows(service, account);
-    return complete.filter(({ index }) => rowOf(rows, index) === undefined).map(({ index }) => index);
+    const rows = byCount(await usageRows(service, account));
+    return complete.filter(({ index }) => !rows.has(firstCount + index)).map(({ index }) => index);
   };
   await until(async () => (await missing()).length === 0, 'every answer is booked', 25_000).catch(() => {});
   expect(await missing(), 'answers that nobody paid for').toEqual([]);
 
-  const rows = await usageRows(service, account);
-  const counts = rows.filter(({ cost }) => cost > 0n).map(({ completion_tokens }) => completion_tokens);
+  const all = await usageRows(service, account);
+  // What a client paid that left, or whose time ran out, is counted by us: fewer tokens than any whole answer has.
+  const counts = all
+    .filter(({ cost, completion_tokens }) => cost > 0n && completion_tokens >= firstCount)
+    .map(({ completion_tokens }) => completion_tokens);
   expect(new Set(counts).size, 'a charge each').toBe(counts.length);
+  const rows = byCount(all);
   for (const { index, called } of sent) {
-    const row = rowOf(rows, index);
+    const row = rows.get(firstCount + index);
     const price = costOf({ prompt: 7, completion: firstCount + index }, pricing);
-    if (row !== undefined) expect([row.cost, row.estimated], `request ${index}`).toEqual([price, false]);
+    if (row !== undefined && (row.cost !== price || row.estimated))
+      expect([row.cost, row.estimated], `request ${index}`).toEqual([price, false]);
     if (called.complete || row === undefined) continue;
     // Not complete, and charged all the same: only where the whole answer had come when the broker died.
     expect(
@@ -204,6 +236,9 @@ export async function expectFair(
     ).toBe(true);
   }
 }
+
+const byCount = (rows: readonly UsageRow[]): ReadonlyMap<number, UsageRow> =>
+  new Map(rows.map((row) => [row.completion_tokens, row]));
 
 async function openRequests({ controlUrl }: Service, { managementKey }: TestAccount): Promise<bigint> {
   const answer = await fetch(`${controlUrl}/balance`, { headers: bearer(managementKey) });

@@ -45,7 +45,7 @@ async function judged(sent: readonly Sent[]): Promise<void> {
   expectCivil(sent);
   await expectFair(stage, sentSoFar);
   await expectSettled(stage.service, stage.account, credited);
-  for (const plane of ['control', 'broker'] as const) expect(await readinessOf(stage.service, plane)).toBe('ready');
+  for (const plane of ['control', 'broker'] as const) await untilReadiness(stage.service, plane, 'ready');
 }
 
 /** How long something takes and what comes of it. */

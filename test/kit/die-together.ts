@@ -2,14 +2,21 @@ import { spawn } from 'node:child_process';
 
 /**
  * Has a process killed when this one ends, however it ends: vitest stops its workers by a signal, which runs no exit
- * handlers. A shell waits for the end of a pipe that only we hold.
+ * handlers.
  *
  * @param folders - Removed then, too.
  * @returns What calls it off.
  */
-export function dieTogether(pid: number, folders: readonly string[] = []): () => void {
-  const script = 'cat >/dev/null; kill -9 "$1" 2>/dev/null; shift; [ $# -eq 0 ] || rm -rf -- "$@"';
-  const watcher = spawn('sh', ['-c', script, 'sh', String(pid), ...folders], {
+export const dieTogether = (pid: number, folders: readonly string[] = []): (() => void) =>
+  whenWeEnd('kill -9 "$1" 2>/dev/null; shift; [ $# -eq 0 ] || rm -rf -- "$@"', [String(pid), ...folders]);
+
+/**
+ * Runs a shell's script when this process ends, however it ends. The shell waits for the end of a pipe that only we hold.
+ *
+ * @returns What calls it off.
+ */
+export function whenWeEnd(script: string, args: readonly string[]): () => void {
+  const watcher = spawn('sh', ['-c', `cat >/dev/null; ${script}`, 'sh', ...args], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });

@@ -25,9 +25,23 @@ export interface TestPostgres {
  *
  * @param options.durability - `full` where a test is about what survives; `fast`, the default, otherwise.
  */
-export async function startTestPostgres(options: { durability?: 'full' | 'fast' } = {}): Promise<TestPostgres> {
+export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
   const given = process.env.TEST_DATABASE_URL;
-  return given ? useGiven(given) : startOwn(options.durability ?? 'fast');
+  return given ? useGiven(given) : startOwnPostgres(options);
+}
+
+export interface TestPostgresOptions {
+  readonly durability?: 'full' | 'fast';
+  /** Where a server of ours keeps its data; default: the machine's temporary folder. */
+  readonly within?: string;
+}
+
+/** A server that is a child of ours. */
+export interface OwnPostgres extends TestPostgres {
+  /** Of the present process; changes at `restart()`. */
+  readonly pid: number;
+  readonly port: number;
+  readonly dataDir: string;
 }
 
 function useGiven(url: string): TestPostgres {
@@ -47,10 +61,15 @@ async function refuse(what: string): Promise<never> {
   throw new Error(`the server of TEST_DATABASE_URL cannot be ${what}: unset it for this test`);
 }
 
-async function startOwn(durability: 'full' | 'fast'): Promise<TestPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), 'sotto-test-postgres-'));
+/** @param prepare - Is given the folder in which the cluster will be, as `postgres`, before there is one. */
+export async function startOwnPostgres(
+  { durability = 'fast', within = tmpdir() }: TestPostgresOptions = {},
+  prepare: (folder: string) => Promise<void> = async () => {},
+): Promise<OwnPostgres> {
+  const folder = await mkdtemp(join(within, 'sotto-test-postgres-'));
   // Started by root, the server runs as `nobody`, who has to pass here.
   await chmod(folder, 0o711);
+  await prepare(folder);
   const options = { dataDir: join(folder, 'postgres'), durability };
   let server = await startPostgres(options);
   const folders = [folder, dirname(server.dataDir)];
@@ -64,6 +83,11 @@ async function startOwn(durability: 'full' | 'fast'): Promise<TestPostgres> {
   };
   return {
     url,
+    port,
+    dataDir: server.dataDir,
+    get pid() {
+      return server.pid;
+    },
     createDatabase: () => createDatabase(url, []),
     kill9: async () => {
       process.kill(server.pid, 'SIGKILL');

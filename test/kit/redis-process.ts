@@ -13,21 +13,32 @@ const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 10;
 const PORT_TRIES = 5;
 
-/**
- * Starts a private `redis-server` or `valkey-server` on loopback, with its data in a temporary folder.
- *
- * @param options.portSettings - More settings (`--name value …`), given the port.
- */
+export interface RedisProcessOptions {
+  readonly appendOnly: boolean;
+  /** More settings (`--name value …`), given the port. */
+  readonly portSettings?: (port: number) => readonly string[];
+  /** Where its folder goes; default: the machine's temporary folder. */
+  readonly within?: string;
+  /** More variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts a private `redis-server` or `valkey-server` on loopback, with its data in a temporary folder. */
 export async function startRedisProcess(
   program: string,
-  options: { appendOnly: boolean; portSettings?: (port: number) => readonly string[] },
+  options: RedisProcessOptions,
 ): Promise<TestRedis & { readonly port: number }> {
-  const folder = await mkdtemp(join(tmpdir(), 'sotto-test-redis-'));
+  const { environment = {} } = options;
+  const folder = await mkdtemp(join(options.within ?? tmpdir(), 'sotto-test-redis-'));
   const launchOn = (port: number) => {
     const durability = options.appendOnly ? ['--appendonly', 'yes', '--appendfsync', 'always'] : [];
     const settings = ['--maxmemory-policy', 'noeviction', '--save', '', ...durability];
     const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder];
-    return launch(program, [...place, ...settings, ...(options.portSettings?.(port) ?? [])], { port, folder });
+    return launch(program, [...place, ...settings, ...(options.portSettings?.(port) ?? [])], {
+      port,
+      folder,
+      environment,
+    });
   };
 
   let port = await freePort();
@@ -66,11 +77,19 @@ export async function startRedisProcess(
 }
 
 /** Starts the server and resolves when it answers, or with `failure` when it ended before that. */
-async function launch(program: string, args: readonly string[], { port, folder }: { port: number; folder: string }) {
+async function launch(
+  program: string,
+  args: readonly string[],
+  { port, folder, environment }: { port: number; folder: string; environment: Readonly<Record<string, string>> },
+) {
   const logFile = join(folder, 'redis.log');
   const log = openSync(logFile, 'w');
   // Detached: Ctrl-C in the terminal is for the tests, which then end their servers.
-  const child = spawn(program, args, { stdio: ['ignore', log, log], detached: true });
+  const child = spawn(program, args, {
+    stdio: ['ignore', log, log],
+    detached: true,
+    env: { ...process.env, ...environment },
+  });
   closeSync(log);
   let gone: string | undefined;
   const ended = new Promise<void>((resolve) => {

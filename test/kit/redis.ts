@@ -31,6 +31,10 @@ export interface TestRedisOptions {
   readonly appendOnly?: boolean;
   /** Three masters, without replicas. Never a container. */
   readonly cluster?: boolean;
+  /** Where a process of ours keeps its data; default: the machine's temporary folder. */
+  readonly within?: string;
+  /** More variables of a process of ours. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** How to have the tests run that `startTestRedis` has nothing for. */
@@ -48,7 +52,9 @@ export async function startTestRedis(options: TestRedisOptions = {}): Promise<Te
 
   const program = onPath('redis-server') ?? onPath('valkey-server');
   if (program !== undefined) {
-    return cluster ? startRedisCluster(program, { appendOnly }) : startRedisProcess(program, { appendOnly });
+    return cluster
+      ? startRedisCluster(program, { appendOnly })
+      : startRedisProcess(program, { ...options, appendOnly });
   }
 
   const container = cluster ? undefined : await startRedisContainer({ appendOnly });

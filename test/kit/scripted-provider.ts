@@ -43,10 +43,9 @@ export interface ScriptedProvider extends FakeProvider {
   readonly answered: Set<string>;
 }
 
-/** A provider that does what the last message of a request says. */
-export async function startScriptedProvider(id: string): Promise<ScriptedProvider> {
+/** A provider that does what the last message of a request says. Several may note in one set what they `answered`. */
+export async function startScriptedProvider(id: string, answered = new Set<string>()): Promise<ScriptedProvider> {
   let waiting: (() => void)[] | undefined = [];
-  const answered = new Set<string>();
   const gate = (): Promise<void> =>
     waiting === undefined ? Promise.resolve() : new Promise((resolve) => void waiting?.push(resolve));
   const follow: ProviderHandler = async (request, response) => {

@@ -36,6 +36,18 @@ export interface ServiceOptions {
    * file of a `TestGround`. It then runs by a main of the tests'.
    */
   readonly enclaves?: string | undefined;
+  /** What one of two processes has of its own. */
+  readonly own?: { readonly broker?: OwnPlane; readonly control?: OwnPlane };
+}
+
+export interface OwnPlane {
+  /** Beside what all have, and before it. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly flags?: readonly string[];
+  /** A command that runs the one that follows it. */
+  readonly under?: readonly string[];
+  /** Where its log goes, asked at every start; `kept`, the default, is what `logs()` shows. */
+  readonly stdout?: () => number | 'kept';
 }
 
 export interface TestAccount {
@@ -135,6 +147,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       : { confidential: 'test/kit/mains/confidential.ts', embedded: 'test/kit/mains/embedded.ts' };
   const verification: Record<string, string> =
     options.enclaves === undefined ? {} : { TEST_ENCLAVES: options.enclaves };
+  const withFlags = (own: OwnPlane = {}): OwnPlane => ({
+    ...own,
+    flags: [...(options.nodeFlags ?? []), ...(own.flags ?? [])],
+  });
   const planes =
     options.planes === 'one'
       ? [
@@ -150,7 +166,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
             },
             [controlOrigin, confidentialOrigin],
             output,
-            options.nodeFlags,
+            withFlags(),
           ),
         ]
       : [
@@ -163,10 +179,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
               REDIS_URL: options.redisUrl ?? '',
               ...options.environment,
               ...options.brokerEnvironment,
+              ...options.own?.broker?.environment,
             },
             [confidentialOrigin],
             output,
-            options.nodeFlags,
+            withFlags(options.own?.broker),
           ),
           new Plane(
             ['apps/control/src/main.ts', 'serve'],
@@ -178,10 +195,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
               REDIS_URL: options.redisUrl ?? '',
               ...options.environment,
               ...options.controlEnvironment,
+              ...options.own?.control?.environment,
             },
             [controlOrigin],
             output,
-            options.nodeFlags,
+            withFlags(options.own?.control),
           ),
         ];
   const [broker, control = broker] = planes;
@@ -286,7 +304,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         ...options.environment,
         ...options.brokerEnvironment,
       };
-      const plane = new Plane([mains.confidential], environment, [origin], output, options.nodeFlags);
+      const plane = new Plane([mains.confidential], environment, [origin], output, withFlags());
       planes.push(plane);
       plane.start();
       await plane.ready();
@@ -381,7 +399,7 @@ class Plane implements TestProcess {
   readonly #environment: Record<string, string>;
   readonly #origins: readonly string[];
   readonly #output: string[];
-  readonly #flags: readonly string[];
+  readonly #own: OwnPlane;
   #child: ChildProcess | undefined;
 
   constructor(
@@ -389,13 +407,13 @@ class Plane implements TestProcess {
     environment: Record<string, string>,
     origins: readonly string[],
     output: string[],
-    flags: readonly string[] = [],
+    own: OwnPlane = {},
   ) {
-    this.#flags = flags;
     this.#args = args;
     this.#environment = environment;
     this.#origins = origins;
     this.#output = output;
+    this.#own = own;
     process.once('exit', () => this.#child?.kill('SIGKILL'));
   }
 
@@ -404,17 +422,20 @@ class Plane implements TestProcess {
   }
 
   start(): void {
-    const flags = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
-    const child = spawn(node, [...flags, ...this.#flags, ...this.#args], {
+    const { flags = [], under = [], stdout = () => 'kept' } = this.#own;
+    const ours = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
+    const [program = node, ...args] = [...under, node, ...ours, ...flags, ...this.#args];
+    const log = stdout();
+    const child = spawn(program, args, {
       cwd: root,
       env: this.#environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', log === 'kept' ? 'pipe' : log, 'pipe'],
     });
     const keep = (piece: Buffer): void => {
       this.#output.push(piece.toString('utf8'));
     };
-    child.stdout.on('data', keep);
-    child.stderr.on('data', keep);
+    child.stdout?.on('data', keep);
+    child.stderr?.on('data', keep);
     this.#child = child;
   }
 

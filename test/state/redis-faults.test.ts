@@ -9,9 +9,9 @@ import {
 } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type FaultProxy, startFaultProxy } from '../kit/fault-proxy.ts';
 import { startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { noteSkip } from '../kit/skips.ts';
-import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import {
   beginEpoch,
   eventually,

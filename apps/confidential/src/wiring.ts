@@ -107,7 +107,8 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const holds = new HoldBook({
     state,
     macKey: secrets.settlementMacKey,
-    now,
+    // Not the time of day: set back by an hour, it would put off for as long what is to be sent again.
+    now: () => performance.now(),
     onDelayed: (pending) => events.settlementDelayed({ pending }),
   });
   const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });

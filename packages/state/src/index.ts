@@ -51,7 +51,7 @@ export {
   keyRecordSchema,
   type SettlementEntry,
 } from './records.ts';
-export { readRedisUrl } from './redis/connection.ts';
+export { leaveReplica, readRedisUrl } from './redis/connection.ts';
 export { createRedisState, type RedisStateOptions } from './redis/redis-state.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
 export { forEachReachable, StateUnavailableError } from './unavailable.ts';

@@ -1,5 +1,5 @@
-import { lastWords } from '@sotto/http';
-import { createRedisState, readRedisUrl } from '@sotto/state';
+import { lastWords, openLogOutlet } from '@sotto/http';
+import { createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { readBillingPlan } from '../billing/billing-settings.ts';
@@ -28,7 +28,9 @@ export async function serve(context: CliProcess): Promise<number> {
   const config = read.settings;
   const plan = await readBillingPlan(config.billing.file);
   if (!plan.ok) throw new CliError(plan.message);
-  const logger = pino({ level: config.logLevel, base: { process: 'control' } });
+  const outlet = openLogOutlet();
+  process.on('exit', () => outlet.end());
+  const logger = pino({ level: config.logLevel, base: { process: 'control' } }, outlet);
   const stopped = new Promise<void>((resolve) => {
     process.on('SIGTERM', resolve);
     process.on('SIGINT', resolve);
@@ -109,6 +111,7 @@ function openLimitsRedis(url: string): Redis | undefined {
     commandTimeout: 150,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
+    reconnectOnError: leaveReplica(),
   });
   redis.on('error', () => {});
   return redis;

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
+import { endSilentSessions } from './silent-sessions.ts';
 
 export type Database = NodePgDatabase;
 
@@ -23,6 +24,7 @@ export function openDatabase(url: string): DatabaseConnection {
   // hears of idle ones only, not of one that is within a transaction.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
+  endSilentSessions(pool, url);
   return { pool, db: drizzle(pool), close: () => pool.end() };
 }
 
@@ -56,9 +58,11 @@ export async function orDatabaseFailure(pool: pg.Pool, error: unknown): Promise<
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let next: unknown = error; next instanceof Error; next = next.cause) {
     const code = 'code' in next ? String(next.code) : '';
-    // SQLSTATE classes 08 (connection), 53 (resources), 57P (shutdown, starting up), a schema that is not there yet
-    // (42P01), and what Node says of sockets.
-    if (/^(08|53|57P|42P01)/.test(code) || /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST)/.test(code)) return true;
+    // SQLSTATE classes 08 (connection), 40 (deadlock), 53 (resources), 57P (shutdown, starting up), 58 (its disk), a
+    // statement that took too long (57014), a standby that is not promoted yet (25006), a schema that is not there yet
+    // (42P01), and what Node says of sockets and names.
+    if (/^(08|40|53|57P|58|57014|25006|42P01)/.test(code)) return true;
+    if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/.test(code)) return true;
     if (
       /Connection terminated|connection error|timeout exceeded when trying to connect|Client was closed/.test(
         next.message,

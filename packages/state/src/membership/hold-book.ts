@@ -42,6 +42,7 @@ interface Pending {
 export interface HoldBookDependencies {
   readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'watermark' | 'readHolds'> & MembershipPort;
   readonly macKey: Buffer;
+  /** A clock in ms that never jumps. */
   readonly now: () => number;
   readonly onDelayed: (pending: number) => void;
 }

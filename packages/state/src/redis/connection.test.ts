@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRedisUrl } from './connection.ts';
+import { leaveReplica, readRedisUrl } from './connection.ts';
 
 test('reads host, port, database, credentials and TLS', () => {
   expect(readRedisUrl('redis://localhost')).toEqual({
@@ -51,3 +51,15 @@ function refusalOf(url: string): unknown {
     return error;
   }
 }
+
+test('leaves a server that has become a replica, once a second, and no other', () => {
+  let now = 0;
+  const leaves = leaveReplica(() => now);
+  const readOnly = new Error("READONLY You can't write against a read only replica.");
+  expect(leaves(new Error('OOM command not allowed'))).toBe(false);
+  expect(leaves(readOnly)).toBe(true);
+  now = 999;
+  expect(leaves(readOnly)).toBe(false);
+  now = 1000;
+  expect(leaves(readOnly)).toBe(true);
+});

@@ -23,6 +23,7 @@ export function connectRedis(url: string, { commandTimeoutMs }: RedisConnectionO
     connectTimeout: 2000,
     maxLoadingRetryTime: 200,
     retryStrategy: reconnectDelayMs,
+    reconnectOnError: leaveReplica(),
     disableClientInfo: true,
   } satisfies RedisOptions;
   const { nodes, cluster, auth } = readRedisUrl(url);
@@ -39,6 +40,22 @@ export function connectRedis(url: string, { commandTimeoutMs }: RedisConnectionO
   // A connection error is seen by the commands that fail and by readiness; without a listener it would end the process.
   connection.on('error', () => {});
   return connection;
+}
+
+const leaveEveryMs = 1000;
+
+/**
+ * For ioredis' `reconnectOnError`: leaves a server that has become a replica. After a failover the name or address leads
+ * to the new master, while the connections that are open stay with the old one, which refuses every write for ever.
+ */
+export function leaveReplica(now: () => number = () => performance.now()): (error: Error) => boolean {
+  let leftAt = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    // Where there is no other to go to, reads must not be cut off at every write.
+    if (!message.startsWith('READONLY') || now() - leftAt < leaveEveryMs) return false;
+    leftAt = now();
+    return true;
+  };
 }
 
 const reconnectDelayMs = (attempt: number): number => Math.min(25 * 2 ** Math.min(attempt, 5), 500);

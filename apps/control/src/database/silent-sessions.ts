@@ -1,0 +1,65 @@
+import { Socket } from 'node:net';
+import pg from 'pg';
+
+/** How long a session may owe an answer before it is asked whether anybody works on it. */
+const silentMs = 2_000;
+const askMs = 2_000;
+
+/**
+ * Ends sessions whose server is gone without a word (a failover, a firewall that forgot them, a network that parts):
+ * TCP alone would wait for their answers for many minutes, and each would keep its caller and its place in the pool. A
+ * statement that takes long is let alone: over a new connection the server is asked which sessions it works for.
+ */
+export function endSilentSessions(pool: pg.Pool, url: string): void {
+  let asking: Promise<ReadonlySet<unknown> | 'unknown'> | undefined;
+  const working = () => {
+    asking ??= readWorking(url).finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+  pool.on('connect', (client) => {
+    const socket = socketOf(client);
+    if (socket === undefined) return;
+    const processId: unknown = Reflect.get(client, 'processID');
+    let writtenWhenHeard = socket.bytesWritten;
+    const isOwed = (): boolean => !socket.destroyed && socket.bytesWritten > writtenWhenHeard;
+    socket.on('data', () => {
+      writtenWhenHeard = socket.bytesWritten;
+    });
+    socket.setTimeout(silentMs);
+    socket.on('timeout', () => {
+      if (!isOwed()) return;
+      const asked = socket.bytesWritten;
+      void working().then((processIds) => {
+        if (!isOwed() || socket.bytesWritten !== asked) return;
+        if (processIds === 'unknown' || processIds.has(processId)) socket.setTimeout(silentMs);
+        else socket.destroy(new Error('Connection terminated: the server no longer works for it'));
+      });
+    });
+  });
+}
+
+/** The connection of a session, encrypted or not. */
+function socketOf(client: pg.PoolClient): Socket | undefined {
+  const connection: unknown = Reflect.get(client, 'connection');
+  const stream: unknown = connection instanceof pg.Connection ? connection.stream : undefined;
+  return stream instanceof Socket ? stream : undefined;
+}
+
+/** The sessions that the server works for; none where it cannot be reached, `unknown` where it would not say. */
+async function readWorking(url: string): Promise<ReadonlySet<unknown> | 'unknown'> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: askMs, query_timeout: askMs });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>(
+      "select pid from pg_stat_activity where state in ('active', 'fastpath function call', 'disabled')",
+    );
+    return new Set(rows.map(({ pid }) => pid));
+  } catch (error) {
+    return error instanceof pg.DatabaseError ? 'unknown' : new Set();
+  } finally {
+    void client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,86 @@
+import { fstatSync, write as writeFile, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+
+/** Where a log goes: what pino takes as a destination. */
+export interface LogOutlet {
+  write(line: string): void;
+  /** For the very end: writes what can be written without waiting for anybody. */
+  end(): void;
+}
+
+const flushMs = 250;
+/** A system call a line would cost as much as the routing of its request. Lines are joined when their batch ends. */
+const batchChars = 32 * 1024;
+/** What is held while nobody takes it; lines beyond it are lost, and counted. */
+const heldChars = 1 << 20;
+
+/**
+ * A log on a descriptor that never holds up the process and never ends it: whoever reads it may stop reading, and its
+ * disk may fill up. Lines are then lost, and the first one that gets through again says how many.
+ */
+export function openLogOutlet(fd = 1, now: () => number = Date.now): LogOutlet {
+  const put = openWriter(fd);
+  let held: string[] = [];
+  let chars = 0;
+  let lost = 0;
+  let writing = false;
+  const take = (): string => {
+    const note = `{"level":40,"time":${now()},"lines":${lost},"msg":"log lines were lost"}\n`;
+    const text = (lost > 0 ? note : '') + held.join('');
+    held = [];
+    chars = 0;
+    return text;
+  };
+  const send = (): void => {
+    if (writing || held.length === 0) return;
+    const lines = held.length + lost;
+    const bytes = Buffer.from(take());
+    lost = 0;
+    writing = true;
+    put(bytes, (failed) => {
+      writing = false;
+      if (failed) lost += lines;
+      else if (chars >= batchChars) send();
+    });
+  };
+  setInterval(send, flushMs).unref();
+  return {
+    write(line) {
+      if (chars + line.length > heldChars) {
+        lost += 1;
+        return;
+      }
+      held.push(line);
+      chars += line.length;
+      if (chars >= batchChars) send();
+    },
+    end() {
+      if (held.length === 0) return;
+      try {
+        writeSync(fd, take());
+      } catch {
+        // Nobody takes it: there is nobody left to tell.
+      }
+    },
+  };
+}
+
+type Write = (bytes: Buffer, done: (failed: boolean) => void) => void;
+
+/** A pipe is written to without blocking: a thread that waits for its reader would also keep the process from ending. */
+function openWriter(fd: number): Write {
+  const kind = fstatSync(fd);
+  if (kind.isFIFO() || kind.isSocket()) {
+    const socket = new Socket({ fd, readable: false, writable: true });
+    socket.on('error', () => {});
+    socket.unref();
+    return (bytes, done) => void socket.write(bytes, (error) => done(error != null));
+  }
+  const write: Write = (bytes, done) =>
+    writeFile(fd, bytes, (error, written) => {
+      if (error !== null) done(true);
+      else if (written < bytes.length) write(bytes.subarray(written), done);
+      else done(false);
+    });
+  return write;
+}

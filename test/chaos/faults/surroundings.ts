@@ -1,0 +1,110 @@
+import { closeSync, openSync } from 'node:fs';
+import type { Rig } from '../rig.ts';
+import { type Fault, refused, served, unavailable } from './fault.ts';
+
+const hourS = 3600;
+
+/** Sets clocks: those of both planes, that of Redis. */
+function set(rig: Rig, { planes, redis }: { planes?: number; redis?: number }): void {
+  if (planes !== undefined) {
+    rig.clocks.setNode(planes);
+    for (const { pid } of [rig.service.broker, rig.service.control]) process.kill(pid, 'SIGUSR2');
+  }
+  if (redis !== undefined) rig.clocks.setNative(redis);
+}
+
+const step = (ahead: { planes?: number; redis?: number }) => ({
+  to: 'clocks' as const,
+  lastsMs: 2000,
+  begin: async (rig: Rig) => set(rig, ahead),
+  end: async (rig: Rig) => set(rig, { planes: 0, redis: 0 }),
+  // A ticket whose time has passed by the clock that steps has expired: its holder asks for another.
+  outcomes: { compat: refused, ticket: [...refused, '401 invalid_ticket' as const] },
+  missing: ({ clocks }: Rig) => (clocks.native === undefined ? 'install a C compiler' : undefined),
+});
+
+const stall = (plane: 'broker' | 'control') => ({
+  to: 'logs' as const,
+  lastsMs: 3000,
+  begin: (rig: Rig) => rig.logs[plane].stall(),
+  end: async (rig: Rig) => rig.logs[plane].readOn(),
+  outcomes: { compat: served, ticket: served },
+  ready: { broker: true, control: true },
+});
+
+const fullDisk = new WeakMap<Rig, number>();
+
+const startOnFullDisk = (plane: 'broker' | 'control') => ({
+  to: plane,
+  lastsMs: 2000,
+  async begin(rig: Rig) {
+    const fd = openSync('/dev/full', 'w');
+    fullDisk.set(rig, fd);
+    rig.logTo(plane, fd);
+    await rig.service[plane].terminate();
+    rig.service[plane].start();
+  },
+  async end(rig: Rig) {
+    rig.logTo(plane, undefined);
+    closeSync(fullDisk.get(rig) ?? -1);
+    await rig.service[plane].terminate();
+    await rig.service[plane].restart();
+  },
+  // It is ready in the end, with nowhere to write to.
+  ready: { broker: true, control: true },
+});
+
+export const surroundingFaults: readonly Fault[] = [
+  {
+    name: 'no name resolves, and all connections break',
+    to: 'names',
+    lastsMs: 2500,
+    async begin({ names, lines }) {
+      names?.resolve(false);
+      for (const line of [lines.brokerToRedis, lines.controlToRedis, lines.controlToPostgres, ...lines.toProviders])
+        line.cut();
+    },
+    end: async ({ names }) => names?.resolve(true),
+    outcomes: {
+      compat: [...refused, 'cut', '503 provider_fallback_exhausted'],
+      ticket: [...refused, 'cut', '503 provider_fallback_exhausted'],
+    },
+    ready: { broker: false, control: false },
+    missing: ({ names }) => (names === undefined ? 'run as root where mount namespaces may be made' : undefined),
+  },
+  {
+    name: 'the name of no provider resolves',
+    to: 'names',
+    lastsMs: 2500,
+    async begin({ names, lines }) {
+      names?.resolve(false);
+      for (const line of lines.toProviders) line.cut();
+    },
+    end: async ({ names }) => names?.resolve(true),
+    outcomes: {
+      compat: ['answered', 'cut', '502 provider_error', '503 provider_fallback_exhausted', unavailable],
+      ticket: ['answered', 'cut', '502 provider_error', '503 provider_fallback_exhausted', unavailable],
+    },
+    missing: ({ names }) => (names === undefined ? 'run as root where mount namespaces may be made' : undefined),
+  },
+  // With Redis away at the same time: a settlement that failed by the clock that was ahead was to be sent again at a time
+  // of that clock. Set back, the broker kept it for an hour; its hold lived on, and nobody was charged.
+  { name: 'every clock steps ahead by an hour', ...step({ planes: hourS, redis: hourS }) },
+  { name: 'every clock steps back by an hour', ...step({ planes: -hourS, redis: -hourS }) },
+  { name: 'the clocks of the planes step ahead by an hour', ...step({ planes: hourS }) },
+  { name: 'the clocks of the planes step back by an hour', ...step({ planes: -hourS }) },
+  { name: 'the clock of Redis steps ahead by an hour', ...step({ redis: hourS }) },
+  { name: 'the clock of Redis steps back by an hour', ...step({ redis: -hourS }) },
+  { name: 'nobody reads what the broker logs', ...stall('broker') },
+  { name: 'nobody reads what control logs', ...stall('control') },
+  {
+    name: 'the broker starts while the disk for its log is full',
+    ...startOnFullDisk('broker'),
+    outcomes: { compat: [...refused, 'none'], ticket: [...refused, 'none'] },
+  },
+  {
+    name: 'control starts while the disk for its log is full',
+    ...startOnFullDisk('control'),
+    outcomes: { compat: served, ticket: [...refused, 'none'] },
+  },
+];

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** Clocks of processes that can be set: of ours by what is loaded before them, of any other by what is loaded into it. */
+export interface MovedClocks {
+  /** For a process of Node. Sent SIGUSR2 after `set`, it reads the file again. */
+  readonly node: { readonly flags: readonly string[]; readonly environment: Readonly<Record<string, string>> };
+  /** For any other; undefined where there is no C compiler. */
+  readonly native: { readonly environment: Readonly<Record<string, string>> } | undefined;
+  setNode(aheadS: number): void;
+  setNative(aheadS: number): void;
+  stop(): Promise<void>;
+}
+
+/** Stands before the C library: `CLOCK_REALTIME` is so many seconds ahead as the first eight bytes of a file say. */
+const source = `
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static const volatile long *ahead;
+__attribute__((constructor)) static void attach(void) {
+  int file = open(getenv("TEST_CLOCK"), O_RDONLY);
+  void *mapped = mmap(0, sizeof(long), PROT_READ, MAP_SHARED, file, 0);
+  if (mapped != MAP_FAILED) ahead = mapped;
+}
+int clock_gettime(clockid_t id, struct timespec *at) {
+  int result = syscall(SYS_clock_gettime, id, at);
+  if (ahead && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) at->tv_sec += *ahead;
+  return result;
+}
+int gettimeofday(struct timeval *restrict at, void *restrict zone) {
+  struct timespec now;
+  int result = clock_gettime(CLOCK_REALTIME, &now);
+  at->tv_sec = now.tv_sec;
+  at->tv_usec = now.tv_nsec / 1000;
+  return result;
+}
+time_t time(time_t *at) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (at) *at = now.tv_sec;
+  return now.tv_sec;
+}
+`;
+
+export async function openMovedClocks(): Promise<MovedClocks> {
+  const folder = await mkdtemp(join(tmpdir(), 'sotto-test-clock-'));
+  const [nodeFile, nativeFile, library] = ['node', 'native', 'clock.so'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(nodeFile, '0');
+  await writeFile(nativeFile, Buffer.alloc(8));
+  await writeFile(join(folder, 'clock.c'), source);
+  const isBuilt = await promisify(execFile)('cc', ['-shared', '-fPIC', '-o', library, join(folder, 'clock.c')]).then(
+    () => true,
+    () => false,
+  );
+  const preload = fileURLToPath(new URL('mains/moved-clock.ts', import.meta.url));
+  return {
+    node: { flags: ['--import', preload], environment: { TEST_CLOCK: nodeFile } },
+    native: isBuilt ? { environment: { TEST_CLOCK: nativeFile, LD_PRELOAD: library } } : undefined,
+    setNode(aheadS) {
+      writeFileSync(nodeFile, String(aheadS * 1000));
+    },
+    setNative(aheadS) {
+      const bytes = Buffer.alloc(8);
+      bytes.writeBigInt64LE(BigInt(aheadS));
+      // In place: the processes have this very file mapped.
+      const file = openSync(nativeFile, 'r+');
+      writeSync(file, bytes, 0, 8, 0);
+      closeSync(file);
+    },
+    async stop() {
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
