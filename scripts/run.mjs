@@ -1,4 +1,4 @@
-// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control`, `npm run bench` and `npm run package`. Plain JavaScript for Node 18 and
+// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control`, `npm run bench`, `npm run fuzz` and `npm run package`. Plain JavaScript for Node 18 and
 // later, without dependencies: it brings the dependencies and the project's own Node, then runs the command on that
 // Node directly, because npx and pnpm forward neither SIGTERM nor the terminal's intent.
 
@@ -38,6 +38,8 @@ const commands = {
       : ['main', args];
     return superviseNode(context, [source, `test/bench/${file}.ts`, ...rest]);
   },
+  fuzz: (context, args) =>
+    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'test/fuzz/run.ts', ...args]),
   package: async (context, args) => {
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);
     return code === 0 ? superviseNode(context, ['packages/client/build/build-package.ts', ...args]) : { code };

@@ -1,48 +1,34 @@
-// Breaks evidence and hands it to every parser and verifier:
-// `node --conditions=@sotto/source test/fuzz/run.ts [inputs] [seed] [targets]`. Ten million inputs by default, over all targets;
-// with a pattern, the part of them that matching targets have. A crash, an input that takes a second of CPU, or memory beyond
-// the bound ends it with the seed and the number of the input, which bring it back.
+// `npm run fuzz -- [target] [--runs N] [--seconds N] [--seed N]`. `target` is `http` (requests to both origins, made from their
+// descriptions) or a pattern for the names of parsers; without one it is all parsers. These are guided by the code that
+// inputs reach: what reaches new code is kept in `corpus/`, cut down to what it needs. What breaks a promise is kept there,
+// too, and ends the run of its target: every replay fails until it is mended.
 
-import { fuzzOnce, fuzzTargets } from '../../packages/attestation/src/testing/fuzz-targets.ts';
-import { SeededRandom } from '../../packages/attestation/src/testing/mutate.ts';
+import { parseArgs } from 'node:util';
+import { fuzzParsers } from './fuzz-parsers.ts';
+import { fuzzHttp } from './http/fuzz-http.ts';
+import { startHttpWorld } from './http/world.ts';
 
-const [, , inputsGiven, seedGiven, pattern = ''] = process.argv;
-const inputs = Number(inputsGiven ?? 10_000_000);
-const seed = Number(seedGiven ?? Date.now() % 1_000_000);
-/** Of our own thread's CPU: on a busy machine a second by the clock says nothing. */
-const slowMs = 1000;
-const cpuMs = (): number => process.threadCpuUsage().user / 1000;
-const memoryBound = 768 * 1024 * 1024;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { runs: { type: 'string' }, seconds: { type: 'string' }, seed: { type: 'string' } },
+});
+const [pattern] = positionals;
+const seconds = Number(values.seconds ?? 3600);
+const runs = Number(values.runs ?? (values.seconds === undefined ? 1_000_000 : Number.MAX_SAFE_INTEGER));
+const seed = Number(values.seed ?? Date.now() % 1_000_000);
 
-// Refusals are expected by the million; their stack traces are not wanted, and cost more than the reading.
-Error.stackTraceLimit = 0;
+console.log(`seed ${seed}`);
+const findings = pattern === 'http' ? await runHttp() : await fuzzParsers({ pattern, runs, seconds, seed });
+process.exitCode = findings === 0 ? 0 : 1;
 
-const totalShare = fuzzTargets.reduce((sum, { share }) => sum + share, 0);
-console.log(`${inputs} inputs, seed ${seed}`);
-let read = 0;
-let peak = 0;
-for (const [position, target] of fuzzTargets.entries()) {
-  if (!new RegExp(pattern).test(target.name)) continue;
-  const random = new SeededRandom(seed + position);
-  const count = Math.ceil((inputs * target.share) / totalShare);
-  const began = cpuMs();
-  let answered = 0;
-  let slowest = 0;
-  for (let index = 0; index < count; index += 1) {
-    const startedAt = cpuMs();
-    const outcome = await fuzzOnce(target, random).catch((error: unknown) => {
-      throw new Error(`seed ${seed}, input ${index} of ${target.name}`, { cause: error });
-    });
-    if (outcome === 'answered') answered += 1;
-    slowest = Math.max(slowest, cpuMs() - startedAt);
-    if (slowest > slowMs) throw new Error(`seed ${seed}, input ${index} of ${target.name} took ${slowest} ms`);
-    if (index % 4096 === 0) peak = Math.max(peak, process.memoryUsage.rss());
-    if (peak > memoryBound) throw new Error(`seed ${seed}, input ${index} of ${target.name}: ${peak} bytes of memory`);
-  }
-  read += count;
-  const cpu = ((cpuMs() - began) / count).toFixed(4);
-  console.log(
-    `${target.name}: ${count} inputs, ${((100 * answered) / count).toFixed(1)}% read, ${cpu} ms CPU each, slowest ${slowest.toFixed(0)} ms`,
-  );
+async function runHttp(): Promise<number> {
+  const world = await startHttpWorld();
+  const result = await fuzzHttp(world, { requests: runs, seed, until: Date.now() + seconds * 1000 });
+  await world.service.settled(world.account);
+  const { code, output } = await world.service.runControl(['audit']);
+  await world.stop();
+  console.log(`${result.requests} requests to ${result.operations.size} operations`, result.byStatus);
+  for (const finding of result.findings) console.log(`finding: ${finding}`);
+  if (code !== 0) console.log(output);
+  return result.findings.length + code;
 }
-console.log(`${read} inputs, no finding, at most ${Math.round(peak / 2 ** 20)} MiB`);

@@ -15,7 +15,7 @@ import { SeededRandom } from './testing/mutate.ts';
 import { failed } from './testing/outcomes.ts';
 import { vectorBytes } from './testing/vectors.ts';
 
-// A few thousand here, on every run; `test/fuzz/run.ts` does millions.
+// A few thousand here, on every run; `npm run fuzz -- evidence` does millions.
 
 describe('broken evidence is answered or refused, and nothing else', () => {
   it.each(fuzzTargets.map((target) => [target.name, target] as const))(

@@ -1,13 +1,14 @@
 import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { answerClientError, answerConnect } from './bare-answers.ts';
 import { type ErrorTrace, traceOf } from './error-trace.ts';
 import { LoadGate } from './load-gate.ts';
+import { refuseOddRequests } from './odd-requests.ts';
 import { openToPages } from './open-to-pages.ts';
-import { randomId } from './random-id.ts';
+import { requestId } from './request-id.ts';
 
 export interface ServerOptions {
   /** The largest request body in bytes. */
@@ -32,16 +33,13 @@ export interface ServerOptions {
   readonly onUnexpected: (error: ErrorTrace, requestId: string) => void;
 }
 
-/** An independent random id for one request; it joins with nothing else. */
-const requestId = (): string => `req_${randomId(12)}`;
-
 /**
  * A Fastify server that keeps the service's outside contract: one error envelope for every failure, request ids,
  * 405 beside 404, bodies as bytes until a handler reads them, and nothing cached.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const known = toServiceError(error, options, request.id);
+    const known = brokenOff(error, request) ?? toServiceError(error, options, request.id);
     options.onRefused?.(known, request);
     sendError(known, request, reply);
   };
@@ -70,20 +68,30 @@ export function createServer(options: ServerOptions): FastifyInstance {
     reply.header('connection', 'close');
     return done(new ServiceError('service_unavailable'));
   });
+  refuseOddRequests(app);
   app.setNotFoundHandler((request, reply) => {
     if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(app, request, reply);
   });
   return app;
 }
 
-/** A slow or silent client must not hold a socket before it has sent its request. */
-const timeouts = { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 75_000 } as const;
+/** A slow or silent client must not hold a socket before it has sent its request; who does is looked for this often. */
+const timeouts = {
+  requestTimeout: 60_000,
+  headersTimeout: 20_000,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 5_000,
+} as const;
 
 function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestListener): Server {
-  const settings = { maxHeaderSize: maxHeaderBytes, ...timeouts };
+  // Node's own refusal of a request without a host has no body: ours follows below.
+  const settings = { maxHeaderSize: maxHeaderBytes, requireHostHeader: false, ...timeouts };
   const server =
     tls === undefined ? createHttpServer(settings, handler) : createHttpsServer({ ...settings, ...tls }, handler);
   server.on('clientError', answerClientError);
+  server.on('connect', answerConnect);
+  // What a client expects beyond `100-continue` may be ignored (RFC 9110, 10.1.1); Node would answer without a body.
+  server.on('checkExpectation', handler);
   return server;
 }
 
@@ -170,9 +178,14 @@ const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
   FST_ERR_BAD_URL: () => new ServiceError('invalid_request', { message: 'The URL is malformed.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('not_found'),
   FST_ERR_ASYNC_CONSTRAINT: () => new ServiceError('invalid_request'),
-  ERR_HTTP_REQUEST_TIMEOUT: () =>
-    new ServiceError('invalid_request', { message: 'The request took too long to arrive.' }),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new ServiceError('request_timeout'),
 };
+
+/** The client has gone, or what followed its headers was no HTTP, before its body was whole: that is no surprise. */
+const brokenOff = (error: unknown, { raw }: FastifyRequest): ServiceError | undefined =>
+  error instanceof Error && 'code' in error && error.code === 'ECONNRESET' && !raw.complete
+    ? new ServiceError('invalid_request', { message: 'The body did not arrive whole.' })
+    : undefined;
 
 function toServiceError(error: unknown, options: ServerOptions, id: string): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -193,21 +206,4 @@ function refuseUnknown(app: FastifyInstance, request: FastifyRequest, reply: Fas
   );
   if (allowed.length > 0) reply.header('allow', allowed.join(', '));
   sendError(new ServiceError(allowed.length > 0 ? 'method_not_allowed' : 'not_found'), request, reply);
-}
-
-/** Answers what Node's parser refuses (malformed or oversized headers), which never becomes a request. */
-function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const known =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new ServiceError('header_fields_too_large')
-      : new ServiceError('invalid_request', { message: 'The request is not valid HTTP.' });
-  if (socket.writable) {
-    const body = JSON.stringify(errorEnvelope(known, requestId()));
-    socket.end(
-      `HTTP/1.1 ${known.status} Error\r\ncontent-type: application/json; charset=utf-8\r\n` +
-        `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    );
-  }
-  setTimeout(() => socket.destroy(), 1000).unref();
 }

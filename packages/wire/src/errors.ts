@@ -35,6 +35,7 @@ export const errorTable = {
   model_not_found: row(404, 'The model does not exist or is not enabled.'),
   not_found: row(404, 'There is nothing at this address.'),
   method_not_allowed: row(405, 'This address does not take this method.'),
+  request_timeout: row(408, 'The request took too long to arrive.', true),
   conflict: row(409, 'The request conflicts with the current state.'),
   top_up_limit: row(409, 'This top-up would exceed a limit of the deployment or the account.'),
   ticket_model_mismatch: row(409, 'The body asks for another model than the ticket was issued for.'),

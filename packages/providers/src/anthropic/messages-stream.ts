@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { asObject, asString, type JsonObject } from '../json.ts';
+import { asCount, asObject, asString, type JsonObject } from '../json.ts';
 import { JsonEventStream } from '../translate/json-event-stream.ts';
 import { OpenToolCalls } from '../translate/open-tool-calls.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
@@ -47,9 +47,9 @@ export class MessagesStream extends JsonEventStream {
   /** Texts and thoughts begin empty, unless an imitation of the API sends them whole. */
   #start(at: unknown, block: JsonObject): void {
     if (block.type === 'tool_use') this.#startCall(at, block);
-    else if (block.type === 'redacted_thinking') this.write({ details: blockDetails(block, Number(at)) });
+    else if (block.type === 'redacted_thinking') this.write({ details: blockDetails(block, asCount(at)) });
     else if (block.type === 'text') this.write({ content: asString(block.text) });
-    else if (block.type === 'thinking') this.#think(asString(block.thinking), Number(at));
+    else if (block.type === 'thinking') this.#think(asString(block.thinking), asCount(at));
   }
 
   #startCall(at: unknown, block: JsonObject): void {
@@ -64,7 +64,7 @@ export class MessagesStream extends JsonEventStream {
     this.write({ toolCalls: [this.#calls.open(at, { id, name, given })] });
   }
 
-  #think(text: string | undefined, index: number): void {
+  #think(text: string | undefined, index: number | undefined): void {
     if (!text) return;
     this.write({
       reasoning: text,
@@ -74,13 +74,13 @@ export class MessagesStream extends JsonEventStream {
 
   #delta(at: unknown, delta: JsonObject): void {
     if (delta.type === 'text_delta') this.write({ content: asString(delta.text) });
-    else if (delta.type === 'thinking_delta') this.#think(asString(delta.thinking), Number(at));
+    else if (delta.type === 'thinking_delta') this.#think(asString(delta.thinking), asCount(at));
     else if (delta.type === 'input_json_delta') {
       this.write({ toolCalls: this.#calls.more(at, asString(delta.partial_json) ?? '') });
     } else if (delta.type === 'signature_delta') {
       const signature = asString(delta.signature);
       const format = detailFormats.anthropic;
-      if (signature) this.write({ details: [{ type: 'reasoning.text', signature, format, index: Number(at) }] });
+      if (signature) this.write({ details: [{ type: 'reasoning.text', signature, format, index: asCount(at) }] });
     }
   }
 

@@ -36,7 +36,7 @@ export function readMessage(body: Buffer, options: ChatStreamOptions): AnswerRea
 }
 
 /** What a block of thoughts takes to be sent back. */
-export function blockDetails(block: JsonObject, index: number): ReasoningDetail[] {
+export function blockDetails(block: JsonObject, index: number | undefined): ReasoningDetail[] {
   const format = detailFormats.anthropic;
   const signature = asString(block.signature);
   const data = asString(block.data);

@@ -1,4 +1,4 @@
-import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { asCount, asObject, asString, type JsonObject, parseJson } from '../json.ts';
 import { OpenToolCalls } from '../translate/open-tool-calls.ts';
 import { TranslatedStream } from '../translate/translated-stream.ts';
 import { outcomeOfException } from './classify-failure.ts';
@@ -78,7 +78,7 @@ export class ConverseStream extends TranslatedStream {
     const thought = asObject(delta.reasoningContent);
     const called = asObject(delta.toolUse);
     if (thought !== undefined) {
-      this.write({ reasoning: asString(thought.text), details: reasoningDetail(thought, Number(at)) });
+      this.write({ reasoning: asString(thought.text), details: reasoningDetail(thought, asCount(at)) });
     } else if (called !== undefined) {
       this.write({ toolCalls: this.#calls.more(at, asString(called.input) ?? '') });
     } else this.write({ content: asString(delta.text) });

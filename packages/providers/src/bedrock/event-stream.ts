@@ -24,27 +24,37 @@ const maxMessageBytes = 4 * 1024 * 1024;
  */
 export class EventStreamParser {
   readonly #onMessage: (message: EventStreamMessage) => void;
-  #rest: Buffer = Buffer.alloc(0);
+  /** What has come of the message under way. Joined once it is whole: a long one may come in very many pieces. */
+  #parts: Buffer[] = [];
+  #length = 0;
+  /** How long the parts must be before there is more to tell. */
+  #wanted = preludeBytes;
 
   constructor(onMessage: (message: EventStreamMessage) => void) {
     this.#onMessage = onMessage;
   }
 
   push(bytes: string): void {
-    const read = Buffer.from(bytes, 'latin1');
-    let buffer = this.#rest.length === 0 ? read : Buffer.concat([this.#rest, read]);
+    this.#parts.push(Buffer.from(bytes, 'latin1'));
+    this.#length += bytes.length;
+    if (this.#length < this.#wanted) return;
+    let buffer = this.#parts.length === 1 ? (this.#parts[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#parts);
+    this.#wanted = preludeBytes;
     while (buffer.length >= preludeBytes) {
       const length = messageLength(buffer);
+      this.#wanted = length;
       if (buffer.length < length) break;
       this.#onMessage(readMessage(buffer.subarray(0, length)));
       buffer = buffer.subarray(length);
+      this.#wanted = preludeBytes;
     }
-    this.#rest = buffer;
+    this.#parts = [buffer];
+    this.#length = buffer.length;
   }
 
   /** Whether everything that was pushed was whole messages. */
   get isBetweenMessages(): boolean {
-    return this.#rest.length === 0;
+    return this.#length === 0;
   }
 }
 

@@ -6,7 +6,7 @@ import { detailFormats } from '../translate/reasoning-details.ts';
  * A piece of `reasoningContent` as a detail. Signed text is Claude's, and good at Anthropic's own address, too; what is
  * redacted comes as bytes that only Bedrock knows how to pass on.
  */
-export function reasoningDetail(piece: JsonObject, index: number): ReasoningDetail[] {
+export function reasoningDetail(piece: JsonObject, index: number | undefined): ReasoningDetail[] {
   const text = asString(piece.text);
   const signature = asString(piece.signature);
   const data = asString(piece.redactedContent);

@@ -78,7 +78,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     }
   };
 
-  for (const item of splitEvents(stream.toString('utf8'))) {
+  for (const item of splitEvents(stream.toString('utf8').replace(/^\ufeff/, ''))) {
     if (read.isTerminated || read.failure !== undefined) break;
     if ('data' in item) onEvent(item.data);
     else if (!isFinished) {

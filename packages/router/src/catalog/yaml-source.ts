@@ -21,7 +21,8 @@ export interface YamlSource {
 /** Parses YAML text; its syntax errors come back with their lines. Aliases are refused: they can blow up in size. */
 export function readYaml(text: string): FileResult<YamlSource> {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
+  // Its warnings would quote the file on stderr; what is wrong is told below.
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, logLevel: 'error' });
   if (document.errors.length > 0) {
     const problems = document.errors.map((error) => ({
       line: lines.linePos(error.pos[0]).line,

@@ -34,28 +34,25 @@ export class BtcpayClient {
   async invoicesOf(orderId: string): Promise<Invoice[]> {
     const listed = await this.#ask('GET', `/invoices?orderId=${encodeURIComponent(orderId)}`);
     // The server has been told what to look for; it is its word that is checked here.
-    return z
-      .array(invoiceSchema)
-      .parse(listed)
-      .filter(({ metadata }) => metadata?.orderId === orderId);
+    return readAs(z.array(invoiceSchema), listed).filter(({ metadata }) => metadata?.orderId === orderId);
   }
 
   /** One invoice; undefined where the store has none of this id. */
   async invoice(invoiceId: string): Promise<Invoice | undefined> {
     const found = await this.#ask('GET', `/invoices/${encodeURIComponent(invoiceId)}`);
-    return found === undefined ? undefined : invoiceSchema.parse(found);
+    return found === undefined ? undefined : readAs(invoiceSchema, found);
   }
 
   async createInvoice(invoice: object): Promise<Invoice> {
-    return invoiceSchema.parse(await this.#ask('POST', '/invoices', invoice));
+    return readAs(invoiceSchema, await this.#ask('POST', '/invoices', invoice));
   }
 
   /** The states of the payments that an invoice has received (`Processing`, `Settled`, `Invalid`). */
   async paymentStates(invoiceId: string): Promise<string[]> {
     const methods = await this.#ask('GET', `/invoices/${encodeURIComponent(invoiceId)}/payment-methods`);
-    return paymentMethodsSchema
-      .parse(methods ?? [])
-      .flatMap(({ payments }) => (payments ?? []).map(({ status }) => status));
+    return readAs(paymentMethodsSchema, methods ?? []).flatMap(({ payments }) =>
+      (payments ?? []).map(({ status }) => status),
+    );
   }
 
   /** Resolves to the parsed answer; undefined for 404. */
@@ -83,4 +80,11 @@ export class BtcpayClient {
     if (answer.status === 429 || answer.status >= 500) throw new RailUnavailableError(`http_${answer.status}`);
     throw new RailRefusedError(`http_${answer.status}`);
   }
+}
+
+/** An answer of another form says as little as none. */
+function readAs<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const read = schema.safeParse(answer);
+  if (!read.success) throw new RailUnavailableError('malformed_answer', read.error);
+  return read.data;
 }

@@ -8,7 +8,7 @@ const reference = z.union([z.string(), z.looseObject({ id: z.string() })]).nulli
 
 export const chargeSchema = z.looseObject({
   id: z.string(),
-  amount_refunded: z.int(),
+  amount_refunded: z.int().min(0),
   payment_intent: reference,
   metadata,
 });
@@ -19,7 +19,7 @@ const latestCharge = z.union([z.string(), chargeSchema]).nullish();
 export const intentSchema = z.looseObject({
   id: z.string(),
   status: z.string(),
-  amount_received: z.int(),
+  amount_received: z.int().min(0),
   currency: z.string(),
   latest_charge: latestCharge,
   last_payment_error: z.looseObject({ code: z.string().nullish(), decline_code: z.string().nullish() }).nullish(),
@@ -32,7 +32,7 @@ export const sessionSchema = z.looseObject({
   url: z.string().nullish(),
   status: z.string().nullish(),
   payment_status: z.string(),
-  amount_total: z.int().nullish(),
+  amount_total: z.int().min(0).nullish(),
   currency: z.string().nullish(),
   payment_intent: z.union([z.string(), z.looseObject({ id: z.string(), latest_charge: latestCharge })]).nullish(),
   metadata,

@@ -21,7 +21,7 @@ const eventSchema = z.looseObject({ id: z.string(), type: z.string(), data: z.lo
 /** A dispute or a refund: an object that hangs on a payment and carries none of our metadata. */
 const hangingSchema = z.looseObject({
   status: z.string().nullish(),
-  amount: z.int(),
+  amount: z.int().min(0),
   payment_intent: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
 });
 
@@ -48,6 +48,49 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
     return delivered(type, await pointerTo(payment), [event]);
   };
 
+  const readEvent = async (verified: unknown): Promise<Delivery> => {
+    const { type, data } = eventSchema.parse(verified);
+    switch (type) {
+      case 'checkout.session.completed':
+      case 'checkout.session.async_payment_succeeded':
+      case 'checkout.session.expired': {
+        const session = sessionSchema.parse(data.object);
+        const pointer = { orderId: orderIdOf(session), reference: session.id };
+        return delivered(type, pointer, eventsOfSession(session));
+      }
+      case 'checkout.session.async_payment_failed': {
+        const session = sessionSchema.parse(data.object);
+        const pointer = { orderId: orderIdOf(session), reference: session.id };
+        return delivered(type, pointer, [{ type: 'failed', reason: 'payment_failed' }]);
+      }
+      case 'payment_intent.succeeded':
+      case 'payment_intent.payment_failed':
+      case 'payment_intent.canceled': {
+        const intent = intentSchema.parse(data.object);
+        // A card that is declined within Checkout may be followed by another: the session tells how it ended.
+        if (intent.metadata?.[metadataNames.automatic] !== 'true') {
+          return ignored(type, 'It is told by its Checkout session.');
+        }
+        return delivered(type, { orderId: orderIdOf(intent), reference: intent.id }, eventsOfIntent(intent));
+      }
+      case 'charge.refunded': {
+        const charge = chargeSchema.parse(data.object);
+        const pointer = { orderId: orderIdOf(charge), payment: idOf(charge.payment_intent) };
+        return delivered(type, pointer, eventsOfCharge(charge));
+      }
+      case 'charge.dispute.created':
+        return readHanging(type, data.object, () => ({ type: 'noticed', flag: 'disputed' }));
+      case 'charge.dispute.closed':
+        return readHanging(type, data.object, ({ status, amount }) =>
+          status === 'lost' ? { type: 'dispute_lost', totalNusd: centsToNusd(amount) } : `It was closed as ${status}.`,
+        );
+      case 'refund.failed':
+        return readHanging(type, data.object, () => ({ type: 'noticed', flag: 'refund_failed' }));
+      default:
+        return ignored(type, 'Events of this type say nothing about orders.');
+    }
+  };
+
   return {
     async read({ body, signature, nowMs }): Promise<Delivery> {
       if (signature === undefined) return { kind: 'refused', failed: 'no_signature' };
@@ -58,47 +101,12 @@ export function stripeWebhook(stripe: Stripe, webhookSecret: string): WebhookRea
         const late = error instanceof Error && error.message.includes('Timestamp outside');
         return { kind: 'refused', failed: late ? 'old_timestamp' : 'wrong_signature' };
       }
-      const { type, data } = eventSchema.parse(verified);
-      switch (type) {
-        case 'checkout.session.completed':
-        case 'checkout.session.async_payment_succeeded':
-        case 'checkout.session.expired': {
-          const session = sessionSchema.parse(data.object);
-          const pointer = { orderId: orderIdOf(session), reference: session.id };
-          return delivered(type, pointer, eventsOfSession(session));
-        }
-        case 'checkout.session.async_payment_failed': {
-          const session = sessionSchema.parse(data.object);
-          const pointer = { orderId: orderIdOf(session), reference: session.id };
-          return delivered(type, pointer, [{ type: 'failed', reason: 'payment_failed' }]);
-        }
-        case 'payment_intent.succeeded':
-        case 'payment_intent.payment_failed':
-        case 'payment_intent.canceled': {
-          const intent = intentSchema.parse(data.object);
-          // A card that is declined within Checkout may be followed by another: the session tells how it ended.
-          if (intent.metadata?.[metadataNames.automatic] !== 'true') {
-            return ignored(type, 'It is told by its Checkout session.');
-          }
-          return delivered(type, { orderId: orderIdOf(intent), reference: intent.id }, eventsOfIntent(intent));
-        }
-        case 'charge.refunded': {
-          const charge = chargeSchema.parse(data.object);
-          const pointer = { orderId: orderIdOf(charge), payment: idOf(charge.payment_intent) };
-          return delivered(type, pointer, eventsOfCharge(charge));
-        }
-        case 'charge.dispute.created':
-          return readHanging(type, data.object, () => ({ type: 'noticed', flag: 'disputed' }));
-        case 'charge.dispute.closed':
-          return readHanging(type, data.object, ({ status, amount }) =>
-            status === 'lost'
-              ? { type: 'dispute_lost', totalNusd: centsToNusd(amount) }
-              : `It was closed as ${status}.`,
-          );
-        case 'refund.failed':
-          return readHanging(type, data.object, () => ({ type: 'noticed', flag: 'refund_failed' }));
-        default:
-          return ignored(type, 'Events of this type say nothing about orders.');
+      try {
+        return await readEvent(verified);
+      } catch (error) {
+        // Signed, and yet of another form than the events that we know.
+        if (error instanceof z.ZodError) return { kind: 'refused', failed: 'malformed_body' };
+        throw error;
       }
     },
   };

@@ -13,7 +13,7 @@ import { workspaceRoutes } from './workspaces.ts';
 export const controlOrigin: OriginDescription = {
   title: 'Sotto: control origin',
   description:
-    'Knows accounts, keys and money, and never sees content. Prompts and answers belong to the confidential origin, which has a description of its own.\n\nBeside what each route names: an unknown address is 404 `not_found`, a method that it does not take 405 `method_not_allowed`, and too many headers are 431 `header_fields_too_large`, all in the same envelope.',
+    'Knows accounts, keys and money, and never sees content. Prompts and answers belong to the confidential origin, which has a description of its own.\n\nBeside what each route names: an unknown address is 404 `not_found`, a method that it does not take 405 `method_not_allowed`, a request that does not arrive in time 408 `request_timeout`, and too many headers are 431 `header_fields_too_large`, all in the same envelope.',
   tags: [
     { name: 'Tickets and evidence', description: 'What the private flow needs before content goes anywhere.' },
     { name: 'Catalog', description: 'Models, their routes, and how these do.' },

@@ -1,0 +1,50 @@
+/** Text that readers of text tend to trip over. */
+export const nastyWords: readonly string[] = [
+  ...[
+    '',
+    ' ',
+    '\0',
+    '\n',
+    '\r',
+    '\r\n',
+    '\n\n',
+    '\t',
+    '\u2028',
+    '\u202e',
+    '\ufeff',
+    '\ufffd',
+    '\u0130',
+    'ﬁ',
+    'Kelvin: \u212a',
+  ],
+  ...[
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    '\\',
+    '\\u0000',
+    '\\ud800',
+    '\\udc00',
+    '\\u',
+    ',',
+    ':',
+    '{}',
+    '[]',
+    'null',
+    'true',
+    '-0',
+  ],
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '"__proto__":{"polluted":1},'],
+  ...['1e999', '-1e999', '1e-999', '9007199254740993', '-1', '0.1', '18446744073709551616', '1'.repeat(400)],
+  ...['data: ', 'data:', 'data: [DONE]\n\n', 'event: error\n', ': ping\n\n', 'id: 7\n', '[DONE]', 'error'],
+  ...['../', '%00', '%2e%2e', '%', '%zz', '😀', 'é', '\u0301', 'a'.repeat(300), '['.repeat(90), '{"a":'.repeat(90)],
+];
+
+/** Values that readers of JSON tend to trip over. */
+export const nastyValues: readonly unknown[] = [
+  ...[null, true, false, 0, -0, 1, -1, 0.5, 1e308, -1e308, 2 ** 31, 2 ** 53, -(2 ** 53), 1e21],
+  ...['', ' ', '0', 'null', '__proto__', '\0', '\ud800', '\u202e', 'a'.repeat(300), '\u{1f600}', 'NaN', '-1', '1e3'],
+  ...[[], [[]], {}, [null], [{}], [1, 'a'], { a: 1 }, { toString: 1 }, { length: 3 }, { valueOf: 1 }],
+];
