@@ -1,13 +1,21 @@
 /** How long requests may begin in one turn of the event loop, so that those under way go on in between. */
-const beginMs = 1;
-/** The longest wait to begin in a burst, and once the process has had no rest for `restlessMs`. */
+const beginMs = 0.5;
+/** The longest wait to begin in a burst; and how many may wait while more comes than can be done. */
 const burstWaitMs = 1000;
-const restlessWaitMs = 8;
-const restlessMs = 250;
-/** So many at once are never too many: where they are slow it is not for their number. */
-const fewRequests = 16;
-/** Less than this is no rest. */
-const restMs = 0.1;
+const shortLine = 64;
+/** How often it is looked at how busy the process is. */
+const windowMs = 50;
+/** A process that rests for a smaller part of its time is at its limit; so many windows of that are more than a burst. */
+const limitRest = 0.02;
+const restlessWindows = 20;
+/** One that rests for a larger part could do more. */
+const easyRest = 0.05;
+const idleRest = 0.3;
+/** By how much fewer or more requests begin from one window to the next; never fewer than `leastPerMs`. */
+const fewer = 0.9;
+const more = 1.05;
+const leastPerMs = 0.02;
+const creditMs = 4;
 /** How much of an estimate the newest figure is. */
 const weight = 0.2;
 
@@ -18,84 +26,118 @@ export interface LoadGateOptions {
   readonly restedMs: () => number;
   /** Runs a task when what waits for the event loop now has had its turn. */
   readonly afterThisTurn: (task: () => void) => void;
+  /** Runs a task after some ms. */
+  readonly after: (task: () => void, ms: number) => void;
 }
 
 /**
  * Decides when a request begins, and which does not. A process that has time begins each at once, and a burst waits in
- * line. Where it gets no rest any more, more comes than can be done (after CoDel, RFC 8289): then what would wait for more
- * than a moment is refused while that is still cheap, so that the others keep their time. A request has waited before it
- * comes here, too: for as long as the turn of the event loop took in which it arrived.
+ * line. Where it finds no rest any more, more comes than can be done: then requests begin at such a rate that it does find
+ * a little, only a short line waits, and all others are refused, while that is still cheap and nothing waits long for it.
  */
 export class LoadGate {
   readonly #options: LoadGateOptions;
   #line: (() => void)[] = [];
-  /** When it had its last rest, and how much in all by then. */
-  #restedAt: number;
-  #restedMs: number;
+  /** Requests that may begin in a ms; undefined: all. */
+  #perMs: number | undefined;
+  #credit = 0;
+  #creditAt: number;
   /** When requests of this turn were first let in; undefined between turns with requests. */
   #beganAt: number | undefined;
-  #turnFrom: number;
-  #lastTurnMs = 0;
-  #begun = 0;
+  #window: { readonly from: number; readonly restedMs: number; begun: number } | undefined;
+  #restless = 0;
+  /** Whether the line is looked at soon without a request. */
+  #isAwaited = false;
   /** How long one of the line takes to begin, with all that is done in between. */
   #msEach = 0.2;
 
   constructor(options: LoadGateOptions) {
     this.#options = options;
-    this.#restedAt = options.now();
-    this.#turnFrom = this.#restedAt;
-    this.#restedMs = options.restedMs();
+    this.#creditAt = options.now();
   }
 
   /** Begins a request now or soon; false where it is refused, and `begin` will never be called. */
   admit(begin: () => void): boolean {
     const now = this.#options.now();
+    this.#window ??= this.#openWindow(now);
     if (this.#beganAt === undefined) this.#openTurn(now);
-    const waitMs = this.#lastTurnMs + this.#line.length * this.#msEach;
-    const isRestless = now - this.#restedAt > restlessMs;
-    const isFew = this.#line.length + this.#begun < fewRequests;
-    if (!isFew && waitMs > (isRestless ? restlessWaitMs : burstWaitMs)) return false;
-    if (this.#line.length > 0 || !this.#hasTime(now)) {
+    const waiting = this.#line.length;
+    if (this.#perMs === undefined ? waiting * this.#msEach > burstWaitMs : waiting >= shortLine) return false;
+    if (waiting > 0 || !this.#mayBegin(now)) {
       this.#line.push(begin);
       return true;
     }
-    this.#begun += 1;
+    this.#count();
     begin();
     return true;
   }
 
-  #hasTime(now: number): boolean {
-    return now - (this.#beganAt ?? now) < beginMs;
+  #mayBegin(now: number): boolean {
+    if (this.#perMs === undefined) return now - (this.#beganAt ?? now) < beginMs;
+    // What was not used is lost, but for a moment's worth: it would come back as a burst.
+    this.#credit = Math.min(1 + creditMs * this.#perMs, this.#credit + (now - this.#creditAt) * this.#perMs);
+    this.#creditAt = now;
+    return this.#credit >= 1;
+  }
+
+  #count(): void {
+    this.#credit -= 1;
+    if (this.#window !== undefined) this.#window.begun += 1;
   }
 
   #openTurn(now: number): void {
-    const restedMs = this.#options.restedMs();
-    if (restedMs - this.#restedMs > restMs) {
-      this.#restedAt = now;
-      this.#turnFrom = now;
-      this.#lastTurnMs = 0;
-    }
-    this.#restedMs = restedMs;
     this.#beganAt = now;
-    this.#begun = 0;
-    this.#options.afterThisTurn(() => this.#endTurn());
+    this.#options.afterThisTurn(() => {
+      this.#beganAt = undefined;
+      if (this.#line.length > 0 && !this.#isAwaited) this.#serveLine();
+    });
   }
 
-  #endTurn(): void {
-    const now = this.#options.now();
-    this.#lastTurnMs = now - this.#turnFrom;
-    this.#turnFrom = now;
-    this.#beganAt = undefined;
-    if (this.#line.length === 0) return;
-    if (this.#begun > 0) this.#msEach += weight * (this.#lastTurnMs / this.#begun - this.#msEach);
-    this.#openTurn(now);
+  #serveLine(): void {
+    this.#isAwaited = false;
+    this.#beganAt = this.#options.now();
     const line = this.#line;
     let begun = 0;
-    while (begun < line.length && (begun === 0 || this.#hasTime(this.#options.now()))) {
+    while (begun < line.length && this.#mayBegin(this.#options.now())) {
+      this.#count();
       line[begun]?.();
       begun += 1;
     }
-    this.#begun = begun;
     this.#line = line.slice(begun);
+    this.#beganAt = undefined;
+    if (this.#line.length === 0) return;
+    // Who waits for a turn has the next one. Who waits for the rate is looked at later: the process may rest until then.
+    if (this.#perMs === undefined) {
+      this.#openTurn(this.#options.now());
+    } else {
+      this.#isAwaited = true;
+      this.#options.after(() => this.#serveLine(), 1);
+    }
+  }
+
+  #openWindow(from: number) {
+    this.#options.after(() => this.#endWindow(), windowMs);
+    return { from, restedMs: this.#options.restedMs(), begun: 0 };
+  }
+
+  #endWindow(): void {
+    const window = this.#window;
+    if (window === undefined) return;
+    const now = this.#options.now();
+    const tookMs = now - window.from;
+    const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
+    this.#restless = rest < limitRest ? this.#restless + 1 : 0;
+    if (window.begun > 0) this.#msEach += weight * (tookMs / window.begun - this.#msEach);
+    if (this.#restless >= restlessWindows) {
+      this.#perMs = Math.max(
+        leastPerMs,
+        Math.min(this.#perMs ?? Number.POSITIVE_INFINITY, window.begun / tookMs) * fewer,
+      );
+    } else if (this.#perMs !== undefined && rest > easyRest) {
+      this.#perMs = rest > idleRest && this.#line.length === 0 ? undefined : this.#perMs * more;
+    }
+    // Watched for as long as there is something to decide.
+    const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#perMs === undefined;
+    this.#window = isQuiet ? undefined : this.#openWindow(now);
   }
 }

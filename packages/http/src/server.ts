@@ -4,6 +4,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { answerClientError, answerConnect } from './bare-answers.ts';
+import { boundArrivingBodies } from './body-budget.ts';
 import { type ErrorTrace, traceOf } from './error-trace.ts';
 import { LoadGate } from './load-gate.ts';
 import { refuseOddRequests } from './odd-requests.ts';
@@ -52,7 +53,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     // What arrives while closing gets our own envelope, below.
     return503OnClosing: false,
-    serverFactory: (handler) => makeServer(options, gated(options, handler)),
+    serverFactory: (handler) => {
+      const { admitting, stop } = gated(options, handler);
+      return makeServer(options, admitting).once('close', stop);
+    },
     frameworkErrors: (error, request, reply) => refuse(error, request, reply),
   });
   app.removeAllContentTypeParsers();
@@ -69,6 +73,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return done(new ServiceError('service_unavailable'));
   });
   refuseOddRequests(app);
+  boundArrivingBodies(app, { bodyLimit: options.bodyLimit, budget: arrivingBodiesBudget });
   app.setNotFoundHandler((request, reply) => {
     if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(app, request, reply);
   });
@@ -95,21 +100,24 @@ function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestList
   return server;
 }
 
+/** What large bodies that are still arriving may have of memory together, in bytes. */
+const arrivingBodiesBudget = 512 * 1024 * 1024;
 const shedReportMs = 1000;
 
 /** Lets a request in when there is time for it. Health is answered always: an overloaded process lives, and is ready. */
-function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListener): RequestListener {
+function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListener) {
   const gate = new LoadGate({
     now: () => performance.now(),
     restedMs: () => performance.nodeTiming.idleTime,
     afterThisTurn: (task) => setImmediate(task),
+    after: (task, ms) => setTimeout(task, ms).unref(),
   });
   let shed = 0;
-  setInterval(() => {
+  const report = setInterval(() => {
     if (shed > 0) onShed(shed);
     shed = 0;
   }, shedReportMs).unref();
-  return (request, response) => {
+  const admitting: RequestListener = (request, response) => {
     const path = request.url ?? '';
     if (path === '/healthz' || path === '/readyz') return handler(request, response);
     const isAdmitted = gate.admit(() => {
@@ -120,6 +128,7 @@ function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListene
     shed += 1;
     refuseForLoad(response, isOpenToPages(path.split('?')[0] ?? ''));
   };
+  return { admitting, stop: () => clearInterval(report) };
 }
 
 const overloaded = new ServiceError('service_unavailable', {
