@@ -181,7 +181,7 @@ await describeBilling('payment by card', (suite) => {
       expect(order).toMatchObject({ status: 'failed', problem: { code } });
       expect(order.problem?.message).toContain('Nothing was credited');
       expect(await till.ledger(person)).toEqual([]);
-      expect(suite.service.logs()).toContain(code);
+      await until(() => suite.service.logs().includes(code), 'the operator is told');
       await till.told(world.stripe.event('checkout.session.completed', session));
       expect(await till.ledger(person)).toEqual([{ kind: 'top_up', amount: ten }]);
     });

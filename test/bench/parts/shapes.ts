@@ -1,8 +1,9 @@
 import { end, startNode } from '../contender.ts';
-import { CostMeter } from '../cpu-cost.ts';
+import { type Cost, CostMeter } from '../cpu-cost.ts';
 import { figure } from '../page/report.ts';
 import { benchModel, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
+import { measureSealed } from './sealed.ts';
 
 /** About four bytes a token. */
 const longPrompt = 'The quick brown fox jumps over the lazy dog, and then some. '.repeat(7000);
@@ -51,8 +52,7 @@ export const shapes: Part = async ({ quick }) => {
     { name: 'embeddings of 100 texts', contender: embeddings(100), burst: load('vectors-100', false, 200) },
   ];
   const meter = new CostMeter();
-  const rows: string[][] = [];
-  const taken = kinds.map(() => [] as { cpuUs: number; perSecond: number }[]);
+  const taken = kinds.map(() => [] as Cost[]);
   const rounds = quick ? 2 : 9;
   for (let round = -2; round < rounds; round += 1) {
     process.stderr.write(round < 0 ? 'warming up\n' : `round ${round + 1} of ${rounds}\n`);
@@ -61,14 +61,16 @@ export const shapes: Part = async ({ quick }) => {
       if (round >= 0) taken[at]?.push(cost);
     }
   }
-  for (const [at, { name }] of kinds.entries()) {
-    const costs = taken[at]?.toSorted((a, b) => a.cpuUs - b.cpuUs) ?? [];
-    const middle = costs[Math.floor(costs.length / 2)];
-    rows.push([name, figure(middle?.cpuUs ?? Number.NaN), figure(middle?.perSecond ?? Number.NaN)]);
-  }
   await meter.close();
   await sotto.stop();
   await end(provider.child);
+  const row = (name: string, costs: readonly Cost[]): string[] => {
+    const middle = costs.toSorted((a, b) => a.cpuUs - b.cpuUs)[Math.floor(costs.length / 2)];
+    return [name, figure(middle?.cpuUs ?? Number.NaN), figure(middle?.perSecond ?? Number.NaN)];
+  };
+  const rows = kinds.map(({ name }, at) => row(name, taken[at] ?? []));
+  const sealed = await measureSealed({ rounds, count: quick ? 50 : 300 });
+  if (sealed !== undefined) rows.push(row('whole answer, end-to-end encrypted (relayed)', sealed));
   return {
     title: 'Kinds of requests',
     method: 'The broker alone, asked in one run for one kind after the other, in turns.',

@@ -3,7 +3,7 @@ import { planAttested, type Route } from '@sotto/router';
 import { hashSecret, openTicket, type TicketEnvelope } from '@sotto/state';
 import { headerNames, parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type AdmissionDependencies, assertTicketValid } from '../admission/admit.ts';
+import { type AdmissionDependencies, assertTicketValid, isLongExpired } from '../admission/admit.ts';
 import { redeem } from '../admission/redeem.ts';
 import type { BrokerEvents } from '../events.ts';
 import type { ProviderSet } from '../providers/provider-set.ts';
@@ -75,7 +75,7 @@ async function readAttestation(deps: AdmissionDependencies, request: FastifyRequ
   const ticket = request.headers[headerNames.ticket];
   if (typeof ticket !== 'string' || ticket === '') throw new ServiceError('ticket_required');
   const envelope = openTicket(deps.ticketSealingKey, ticket);
-  if (envelope === undefined || envelope.expiresAt <= deps.now()) throw new ServiceError('invalid_ticket');
+  if (envelope === undefined || isLongExpired(envelope, deps.now())) throw new ServiceError('invalid_ticket');
   const ticketHash = hashSecret(ticket);
   try {
     const { nonce } = parseRequest(teeAttestationRequestSchema, readJsonBody(request.body));

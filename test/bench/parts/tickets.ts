@@ -1,0 +1,74 @@
+import { end, startNode } from '../contender.ts';
+import { cpuMicroseconds, percentile } from '../cpu.ts';
+import { Load } from '../load.ts';
+import { figure } from '../page/report.ts';
+import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
+import { noRedis, type Part } from './part.ts';
+
+/** What fetching a ticket first costs, in time and at control. */
+export const tickets: Part = async ({ quick }) => {
+  const provider = await startNode('./processes/provider.ts', [], false);
+  const sotto = await startSotto({
+    registry: benchRegistry(`http://127.0.0.1:${provider.port}/v1`),
+    catalog: benchCatalog(['single-5']),
+  });
+  if (sotto === undefined) return noRedis();
+  const { service, account } = sotto;
+  const minting = new Load({
+    origin: new URL(service.controlUrl).origin,
+    path: '/v1/inference/tickets',
+    headers: () => ({ authorization: `Bearer ${account.inferenceKey}` }),
+    model: (name) => `bench/${name}`,
+    body: (name) => JSON.stringify({ model: `bench/${name}` }),
+  });
+  const byKey = new Load(sotto.contender('key').target);
+  const warm = sotto.contender('ticket');
+  const byWarm = new Load(warm.target);
+  let fetched = '';
+  const byCold = new Load({ ...warm.target, headers: () => ({ 'x-router-ticket': fetched }) });
+  const rounds = quick ? 200 : 1500;
+  const taken = { key: [] as number[], warm: [] as number[], cold: [] as number[] };
+  await warm.prepare?.(rounds + 100, 'single-5');
+  for (let round = -100; round < rounds; round += 1) {
+    const key = (await byKey.request('single-5', true)).firstByteMs;
+    const ready = (await byWarm.request('single-5', true)).firstByteMs;
+    const startedAt = performance.now();
+    const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'bench/single-5' });
+    const fetchedMs = performance.now() - startedAt;
+    fetched = ticket;
+    const cold = (await byCold.request('single-5', true)).firstByteMs + fetchedMs;
+    if (round < 0) continue;
+    taken.key.push(key);
+    taken.warm.push(ready);
+    taken.cold.push(cold);
+  }
+  const burst = { model: 'single-5', stream: false, count: quick ? 1000 : 4000, connections: 32 } as const;
+  await minting.closedLoop(burst);
+  const before = cpuMicroseconds([service.control.pid]);
+  const perSecond = await minting.closedLoop(burst);
+  const mintUs = (cpuMicroseconds([service.control.pid]) - before) / burst.count;
+  for (const load of [minting, byKey, byWarm, byCold]) await load.close();
+  await sotto.stop();
+  await end(provider.child);
+  const row = (name: string, times: readonly number[]): string[] => [
+    name,
+    figure(percentile(times, 50), 2),
+    figure(percentile(times, 99), 2),
+  ];
+  return {
+    title: 'Tickets',
+    method: `Streams one at a time, in turns: by key, by a ticket that was fetched ahead, and by one that is fetched from control first. A mint takes ${figure(mintUs)} µs of control's CPU (its logs and checks with it), ${figure(perSecond)} a second with 32 connections.`,
+    tables: [
+      {
+        caption: 'Time to the first byte in ms',
+        head: ['', 'p50', 'p99'],
+        rows: [
+          row('by key', taken.key),
+          row('by a ticket fetched ahead (warm)', taken.warm),
+          row('by a ticket fetched first (cold)', taken.cold),
+        ],
+      },
+    ],
+    promises: [],
+  };
+};
