@@ -7,6 +7,7 @@ import { scripted } from '../kit/scripted-provider.ts';
 import { usageOf } from './world.ts';
 
 const requests = 300;
+const monitorLagMs = 300;
 
 let redis: TestRedis | undefined;
 let stage: Stage;
@@ -34,6 +35,8 @@ async function commandsOf(url: string, run: () => Promise<void>): Promise<Map<st
   });
   try {
     await run();
+    // The last of it is still on its way to the monitor.
+    await new Promise((resolve) => setTimeout(resolve, monitorLagMs));
     return counts;
   } finally {
     monitor.close();
@@ -66,8 +69,8 @@ it.each(['compat', 'ticket'] as const)('a request costs the broker two round tri
   const grown = [...counts].map(([source, kinds]) =>
     [...kinds].map(([kind, count]) => count - (idle.get(source)?.get(kind) ?? 0)),
   );
-  // One or the other may be sent again on a busy machine: a reply that came too late is in doubt.
-  const isEach = (count: number): boolean => count >= requests && count < requests * 1.1;
+  // One or the other may be sent again on a busy machine, here or in the idle time: a reply that came too late is in doubt.
+  const isEach = (count: number): boolean => count > requests * 0.97 && count < requests * 1.1;
   const brokers = grown.filter((kinds) => kinds.filter(isEach).length > 1);
   expect(brokers).toHaveLength(1);
   const [redeemed = 0, settled = 0, ...others] = (brokers[0] ?? [])
