@@ -120,6 +120,7 @@ export function plantedSuite(stage: StageOf): void {
     it('the body and the headers of an error, and the metrics are read', async () => {
       const refused = await stage().keep(call(`${stage().service.controlUrl}/inference/tickets`, {}, {}));
       const requestId = String(refused.headers['x-request-id']);
+      await until(() => stage().service.logs().includes(requestId), 'the log is written');
       const { errors, controlLog } = await stage()
         .allSinks()
         .then(async ({ metrics }) => {

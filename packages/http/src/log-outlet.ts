@@ -8,8 +8,8 @@ export interface LogOutlet {
   end(): void;
 }
 
-const flushMs = 250;
-/** A system call a line would cost as much as the routing of its request. Lines are joined when their batch ends. */
+/** A system call a line would cost as much as the routing of its request: lines of so long a time leave together. */
+const batchMs = 20;
 const batchChars = 32 * 1024;
 /** What is held while nobody takes it; lines beyond it are lost, and counted. */
 const heldChars = 1 << 20;
@@ -24,12 +24,19 @@ export function openLogOutlet(fd = 1, now: () => number = Date.now): LogOutlet {
   let chars = 0;
   let lost = 0;
   let writing = false;
+  let timer: NodeJS.Timeout | undefined;
   const take = (): string => {
     const note = `{"level":40,"time":${now()},"lines":${lost},"msg":"log lines were lost"}\n`;
     const text = (lost > 0 ? note : '') + held.join('');
     held = [];
     chars = 0;
     return text;
+  };
+  const soon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      send();
+    }, batchMs).unref();
   };
   const send = (): void => {
     if (writing || held.length === 0) return;
@@ -40,10 +47,9 @@ export function openLogOutlet(fd = 1, now: () => number = Date.now): LogOutlet {
     put(bytes, (failed) => {
       writing = false;
       if (failed) lost += lines;
-      else if (chars >= batchChars) send();
+      if (held.length > 0) soon();
     });
   };
-  setInterval(send, flushMs).unref();
   return {
     write(line) {
       if (chars + line.length > heldChars) {
@@ -53,6 +59,7 @@ export function openLogOutlet(fd = 1, now: () => number = Date.now): LogOutlet {
       held.push(line);
       chars += line.length;
       if (chars >= batchChars) send();
+      else soon();
     },
     end() {
       if (held.length === 0) return;
