@@ -1,7 +1,7 @@
 /** How long requests may begin in one turn of the event loop, so that those under way go on in between. */
 const beginMs = 0.5;
-/** The longest wait to begin in a burst; and how many may wait while more comes than can be done. */
-const burstWaitMs = 1000;
+/** How many may wait of a burst, and how many while more comes than can be done. */
+const burstLine = 2000;
 const shortLine = 64;
 /** How often it is looked at how busy the process is. */
 const windowMs = 50;
@@ -16,8 +16,6 @@ const fewer = 0.9;
 const more = 1.05;
 const leastPerMs = 0.02;
 const creditMs = 4;
-/** How much of an estimate the newest figure is. */
-const weight = 0.2;
 
 export interface LoadGateOptions {
   /** A clock that never steps back, in ms. */
@@ -48,8 +46,6 @@ export class LoadGate {
   #restless = 0;
   /** Whether the line is looked at soon without a request. */
   #isAwaited = false;
-  /** How long one of the line takes to begin, with all that is done in between. */
-  #msEach = 0.2;
 
   constructor(options: LoadGateOptions) {
     this.#options = options;
@@ -62,7 +58,7 @@ export class LoadGate {
     this.#window ??= this.#openWindow(now);
     if (this.#beganAt === undefined) this.#openTurn(now);
     const waiting = this.#line.length;
-    if (this.#perMs === undefined ? waiting * this.#msEach > burstWaitMs : waiting >= shortLine) return false;
+    if (waiting >= (this.#perMs === undefined ? burstLine : shortLine)) return false;
     if (waiting > 0 || !this.#mayBegin(now)) {
       this.#line.push(begin);
       return true;
@@ -127,7 +123,6 @@ export class LoadGate {
     const tookMs = now - window.from;
     const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
     this.#restless = rest < limitRest ? this.#restless + 1 : 0;
-    if (window.begun > 0) this.#msEach += weight * (tookMs / window.begun - this.#msEach);
     if (this.#restless >= restlessWindows) {
       this.#perMs = Math.max(
         leastPerMs,
