@@ -24,7 +24,7 @@ export function openLogOutlet(fd = 1, now: () => number = Date.now): LogOutlet {
   let chars = 0;
   let lost = 0;
   let writing = false;
-  let timer: NodeJS.Timeout | undefined;
+  let isDue = false;
   const take = (): string => {
     const note = `{"level":40,"time":${now()},"lines":${lost},"msg":"log lines were lost"}\n`;
     const text = (lost > 0 ? note : '') + held.join('');
@@ -33,8 +33,10 @@ export function openLogOutlet(fd = 1, now: () => number = Date.now): LogOutlet {
     return text;
   };
   const soon = (): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
+    if (isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
       send();
     }, batchMs).unref();
   };
