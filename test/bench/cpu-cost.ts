@@ -16,6 +16,14 @@ export interface Cost {
   readonly perSecond: number;
 }
 
+export interface Rate {
+  readonly model: string;
+  readonly perSecond: number;
+  readonly forS: number;
+}
+
+const openConnections = 32;
+
 /** Loads of contenders, kept open from round to round. */
 export class CostMeter {
   readonly #loads = new Map<Contender, Load>();
@@ -34,6 +42,29 @@ export class CostMeter {
     const before = cpuMicroseconds(contender.pids());
     const perSecond = await this.load(contender).closedLoop(burst);
     return { cpuUs: (cpuMicroseconds(contender.pids()) - before) / burst.count, perSecond };
+  }
+
+  /** Times to the first byte in ms at so many requests a second for so long, on connections that are open already. */
+  async firstBytes(contender: Contender, { model, perSecond, forS }: Rate): Promise<number[]> {
+    const count = Math.ceil(perSecond * forS);
+    await contender.prepare?.(count + openConnections, model);
+    const load = this.load(contender);
+    await load.closedLoop({ model, stream: true, count: openConnections, connections: openConnections });
+    return load.openLoop({ model, stream: true, count, perSecond });
+  }
+
+  /** The rate at which a contender is busy for half of the time. One at a time a request costs more than among many. */
+  async halfLoad(contender: Contender, { model, perSecond }: Pick<Rate, 'model' | 'perSecond'>): Promise<number> {
+    let rate = perSecond;
+    for (let tries = 0; tries < 3; tries += 1) {
+      await contender.prepare?.(rate * 2 + openConnections, model);
+      const startedAt = performance.now();
+      const before = cpuMicroseconds(contender.pids());
+      await this.load(contender).openLoop({ model, stream: true, count: rate * 2, perSecond: rate });
+      const busy = (cpuMicroseconds(contender.pids()) - before) / 1000 / (performance.now() - startedAt);
+      rate = Math.round((rate * 0.5) / busy);
+    }
+    return rate;
   }
 
   /** Medians of every burst for every contender, round by round in turns; the first `warmUp` rounds are not counted. */

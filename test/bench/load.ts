@@ -35,7 +35,8 @@ export class Load {
 
   constructor(target: Target) {
     this.#target = target;
-    this.#pool = new Pool(target.origin, { connections: null, pipelining: 1, keepAliveTimeout: 60_000 });
+    // Some servers close what was idle for five seconds: a request that is just being sent then would fail.
+    this.#pool = new Pool(target.origin, { connections: null, pipelining: 1, keepAliveTimeout: 3000 });
   }
 
   close(): Promise<void> {

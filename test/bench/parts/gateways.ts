@@ -38,19 +38,18 @@ export const gateways: Part = async ({ quick }) => {
   contenders.push(byKey, byTicket);
 
   const meter = new CostMeter();
-  const costs = await meter.compare(contenders, bursts, { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 4 });
+  const costs = await meter.compare(contenders, bursts, { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 8 });
   const of = (contender: Contender): Record<Load, Cost> => costs.get(contender) as Record<Load, Cost>;
   const chunk = (contender: Contender, load: 'single' | 'burst'): number =>
     (of(contender)[load].cpuUs - of(contender).one.cpuUs) / (events - 1);
 
-  // The same rate for everybody: half of what the private flow can take on its core.
-  const rate = Math.floor(of(byTicket).few.perSecond / 2);
+  // The same rate for everybody: that at which the private flow is busy for half of the time.
+  const { model } = bursts.few;
+  const rate = await meter.halfLoad(byTicket, { model, perSecond: Math.floor(of(byTicket).few.perSecond / 4) });
   const firstBytes = new Map<Contender, number[]>([direct, ...contenders].map((contender) => [contender, []]));
-  const slice = { model: bursts.few.model, stream: true, count: Math.ceil(rate / 2), perSecond: rate } as const;
   for (let round = 0; round < (quick ? 4 : 24); round += 1) {
     for (const [contender, taken] of firstBytes) {
-      await contender.prepare?.(slice.count, slice.model);
-      taken.push(...(await meter.load(contender).openLoop(slice)));
+      taken.push(...(await meter.firstBytes(contender, { model, perSecond: rate, forS: 0.5 })));
     }
   }
   const first = (contender: Contender, at: number): number => percentile(firstBytes.get(contender) ?? [], at);
@@ -66,7 +65,7 @@ export const gateways: Part = async ({ quick }) => {
   return {
     title: 'Beside other gateways',
     method:
-      'One provider on loopback that answers at once; 32 connections for whole answers, 16 for streams. A chunk is what one event of a stream costs: a stream of a thousand less one of a single event, divided. “20 a read” is a provider that sends twenty events in one write. The floor is a bare Fastify in front of undici that parses the body and does nothing else; beside it the same with two calls of Redis like ours. Time to first byte is taken at half of what the private flow can do on its core, the same rate for all, less what the provider alone takes.',
+      'One provider on loopback that answers at once; 32 connections for whole answers, 16 for streams. A chunk is what one event of a stream costs: a stream of a thousand less one of a single event, divided. “20 a read” is a provider that sends twenty events in one write. The floor is a bare Fastify in front of undici that parses the body and does nothing else; beside it the same with two calls of Redis like ours. Time to first byte is taken at the rate at which the private flow keeps its core half busy, the same for all, less what the provider alone takes. Control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core.',
     tables: [
       {
         caption: 'CPU in µs',

@@ -56,7 +56,12 @@ export const scale: Part = async ({ quick }) => {
     const { sotto } = middle;
     const keys = [sotto.account.inferenceKey];
     for (const count of keyCounts) {
-      while (keys.length < count) keys.push(await sotto.service.createKey(sotto.account));
+      while (keys.length < count) {
+        const some = Array.from({ length: Math.min(50, count - keys.length) }, () =>
+          sotto.service.createKey(sotto.account),
+        );
+        keys.push(...(await Promise.all(some)));
+      }
       let at = 0;
       const next = (): Record<string, string> => {
         at += 1;

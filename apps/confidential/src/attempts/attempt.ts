@@ -45,6 +45,8 @@ export abstract class Attempt implements UpstreamHandler {
     | { readonly status: number; readonly retryAfterS: number | undefined; readonly body: Buffer[]; bytes: number }
     | undefined;
   #over = false;
+  /** Whether the provider has said all that it will. */
+  #hasEnded = false;
 
   constructor(adapter: Adapter, limits: AttemptLimits) {
     this.adapter = adapter;
@@ -102,14 +104,16 @@ export abstract class Attempt implements UpstreamHandler {
   }
 
   onEnd(): void {
-    if (this.#over) return;
-    if (this.#failing === undefined) this.onAnswerEnd();
+    this.#hasEnded = true;
+    if (this.#over) this.#rest();
+    else if (this.#failing === undefined) this.onAnswerEnd();
     else this.#failByAnswer();
   }
 
   onFailure(outcome: UpstreamFailure): void {
-    if (this.#over) return;
-    if (this.#failing === undefined) this.onBroken(outcome);
+    this.#hasEnded = true;
+    if (this.#over) this.#rest();
+    else if (this.#failing === undefined) this.onBroken(outcome);
     else this.#failByAnswer();
   }
 
@@ -140,6 +144,17 @@ export abstract class Attempt implements UpstreamHandler {
   /** Nothing more will be reported. */
   protected finish(): void {
     this.#over = true;
+    this.#rest();
+  }
+
+  /** As `finish`, and the provider is given this long to close by itself, so that its connection is kept for reuse. */
+  protected finishAndLinger(ms: number): void {
+    this.finish();
+    if (!this.#hasEnded) this.#timer = setTimeout(() => this.abort(), ms).unref();
+  }
+
+  /** Nothing waits any longer: a timer would keep all that belongs to the request until it rings. */
+  #rest(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }

@@ -26,6 +26,7 @@ export class SealedAttempt extends FlowingAttempt {
   #bytes = 0;
   #tail: Buffer[] | undefined;
   #tailBytes = 0;
+  #lingering: NodeJS.Timeout | undefined;
   contentType = '';
   /** The family's headers of the answer, as name, value, name, value. */
   relayedHeaders: readonly string[] = [];
@@ -106,12 +107,16 @@ export class SealedAttempt extends FlowingAttempt {
     const at = Math.max(0, bytes.lastIndexOf('data:'));
     if (at > 0) this.outlet.write(bytes.subarray(0, at));
     this.#tail = [bytes.subarray(at)];
-    setTimeout(() => {
-      if (this.isOver) return;
+    this.#lingering = setTimeout(() => {
       this.abort();
       if (this.#options.meter.end()) this.outlet.end('complete');
       else this.outlet.end('broke');
     }, lingerMs).unref();
+  }
+
+  protected override finish(): void {
+    super.finish();
+    clearTimeout(this.#lingering);
   }
 
   #complete(): void {

@@ -114,8 +114,7 @@ export class StreamAttempt extends FlowingAttempt {
       this.onBroken('malformed_answer');
       return;
     }
-    this.finish();
-    setTimeout(() => this.abort(), lingerMs).unref();
+    this.finishAndLinger(lingerMs);
     this.outlet.end('complete');
   }
 }

@@ -25,4 +25,4 @@ export function verify(key: Buffer, purpose: string, { payload, mac }: Signed): 
 }
 
 const macOf = (key: Buffer, purpose: string, payload: string): Buffer =>
-  createHmac('sha256', key).update(purpose).update('\0').update(payload).digest();
+  createHmac('sha256', key).update(`${purpose}\0${payload}`).digest();
