@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { lastWords } from '@sotto/http';
+import { lastWords, listenBacklog } from '@sotto/http';
 import type { Environment } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
@@ -59,6 +59,7 @@ async function start(environment: Environment): Promise<void> {
   await broker.app.listen({
     host: config.host,
     port: config.port,
+    backlog: listenBacklog,
     ...(config.sharesPort ? { reusePort: true } : {}),
   });
   const followed = tls?.follow?.(broker.app.server);

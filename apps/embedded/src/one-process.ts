@@ -7,6 +7,7 @@ import {
   RegistryFileError,
 } from '@sotto/confidential';
 import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
+import { listenBacklog } from '@sotto/http';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -141,7 +142,7 @@ function withCommit(state: State, control: () => Control): State {
 async function listen(app: FastifyInstance, host: string, port: number, variable: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {
-      await app.listen({ host, port });
+      await app.listen({ host, port, backlog: listenBacklog });
       return;
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;

@@ -6,4 +6,4 @@ export { type LogOutlet, openLogOutlet } from './log-outlet.ts';
 export { registerOpenApi } from './openapi-route.ts';
 export { randomId } from './random-id.ts';
 export { type Repeated, repeat } from './repeat.ts';
-export { createServer, type ServerOptions, sendError } from './server.ts';
+export { createServer, listenBacklog, type ServerOptions, sendError } from './server.ts';

@@ -2,14 +2,17 @@
 const beginMs = 0.5;
 /** How many may wait of a burst, and how many while more comes than can be done. */
 const burstLine = 2000;
-const shortLine = 64;
+const shortLine = 32;
+/** For how long those of a burst may still wait once more comes than can be done. */
+const leftoverMs = 250;
 /** How often it is looked at how busy the process is. */
 const windowMs = 50;
 /** A process that rests for a smaller part of its time is at its limit; so many windows of that are more than a burst. */
 const limitRest = 0.02;
 const restlessWindows = 20;
-/** One that rests for a larger part could do more. */
-const easyRest = 0.05;
+/** What a process at its limit is given, so that its turns stay short; one that rests for a larger part could do more. */
+const wantedRest = 0.08;
+const easyRest = 0.12;
 const idleRest = 0.3;
 /** By how much fewer or more requests begin from one window to the next; never fewer than `leastPerMs`. */
 const fewer = 0.9;
@@ -28,6 +31,12 @@ export interface LoadGateOptions {
   readonly after: (task: () => void, ms: number) => void;
 }
 
+/** What waits to be let in: of the two one is called, once. */
+export interface Arrival {
+  begin(): void;
+  refuse(): void;
+}
+
 /**
  * Decides when a request begins, and which does not. A process that has time begins each at once, and a burst waits in
  * line. Where it finds no rest any more, more comes than can be done: then requests begin at such a rate that it does find
@@ -35,14 +44,14 @@ export interface LoadGateOptions {
  */
 export class LoadGate {
   readonly #options: LoadGateOptions;
-  #line: (() => void)[] = [];
+  #line: Arrival[] = [];
   /** Requests that may begin in a ms; undefined: all. */
   #perMs: number | undefined;
   #credit = 0;
   #creditAt: number;
   /** When requests of this turn were first let in; undefined between turns with requests. */
   #beganAt: number | undefined;
-  #window: { readonly from: number; readonly restedMs: number; begun: number } | undefined;
+  #window: { readonly from: number; readonly restedMs: number; begun: number; refused: number } | undefined;
   #restless = 0;
   /** Whether the line is looked at soon without a request. */
   #isAwaited = false;
@@ -52,20 +61,21 @@ export class LoadGate {
     this.#creditAt = options.now();
   }
 
-  /** Begins a request now or soon; false where it is refused, and `begin` will never be called. */
-  admit(begin: () => void): boolean {
+  /** Begins a request now or soon, or refuses it: at once, but for the rest of a burst that turns out to be none. */
+  admit(arrival: Arrival): void {
     const now = this.#options.now();
     this.#window ??= this.#openWindow(now);
     if (this.#beganAt === undefined) this.#openTurn(now);
     const waiting = this.#line.length;
-    if (waiting >= (this.#perMs === undefined ? burstLine : shortLine)) return false;
-    if (waiting > 0 || !this.#mayBegin(now)) {
-      this.#line.push(begin);
-      return true;
+    if (waiting >= (this.#perMs === undefined ? burstLine : shortLine)) {
+      if (this.#window !== undefined) this.#window.refused += 1;
+      arrival.refuse();
+    } else if (waiting > 0 || !this.#mayBegin(now)) {
+      this.#line.push(arrival);
+    } else {
+      this.#count();
+      arrival.begin();
     }
-    this.#count();
-    begin();
-    return true;
   }
 
   #mayBegin(now: number): boolean {
@@ -96,7 +106,7 @@ export class LoadGate {
     let begun = 0;
     while (begun < line.length && this.#mayBegin(this.#options.now())) {
       this.#count();
-      line[begun]?.();
+      line[begun]?.begin();
       begun += 1;
     }
     this.#line = line.slice(begun);
@@ -111,9 +121,17 @@ export class LoadGate {
     }
   }
 
+  /** More comes than can be done. Those who would wait for long are told now. */
+  #limit(perMs: number): void {
+    this.#restless = 0;
+    this.#perMs = Math.max(leastPerMs, perMs * fewer);
+    const refused = this.#line.splice(Math.max(shortLine, Math.ceil(this.#perMs * leftoverMs)));
+    for (const arrival of refused) arrival.refuse();
+  }
+
   #openWindow(from: number) {
     this.#options.after(() => this.#endWindow(), windowMs);
-    return { from, restedMs: this.#options.restedMs(), begun: 0 };
+    return { from, restedMs: this.#options.restedMs(), begun: 0, refused: 0 };
   }
 
   #endWindow(): void {
@@ -122,13 +140,13 @@ export class LoadGate {
     const now = this.#options.now();
     const tookMs = now - window.from;
     const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
-    this.#restless = rest < limitRest ? this.#restless + 1 : 0;
-    if (this.#restless >= restlessWindows) {
-      this.#perMs = Math.max(
-        leastPerMs,
-        Math.min(this.#perMs ?? Number.POSITIVE_INFINITY, window.begun / tookMs) * fewer,
-      );
-    } else if (this.#perMs !== undefined && rest > easyRest) {
+    if (this.#perMs === undefined) {
+      this.#restless = rest < limitRest ? this.#restless + 1 : 0;
+      if (this.#restless >= restlessWindows) this.#limit(window.begun / tookMs);
+    } else if (rest < wantedRest && window.refused > 0) {
+      this.#perMs = Math.max(leastPerMs, Math.min(this.#perMs, window.begun / tookMs) * fewer);
+    } else if (rest > easyRest || window.refused === 0) {
+      // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload.
       this.#perMs = rest > idleRest && this.#line.length === 0 ? undefined : this.#perMs * more;
     }
     // Watched for as long as there is something to decide.

@@ -88,6 +88,12 @@ const timeouts = {
   connectionsCheckingInterval: 5_000,
 } as const;
 
+/**
+ * How many connections may wait to be accepted. Of more than that the kernel drops the first packet, and the client sends
+ * it again only after a second, then three: Node's 511 are too few for two thousand clients who come at once.
+ */
+export const listenBacklog = 4096;
+
 function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestListener): Server {
   // Node's own refusal of a request without a host has no body: ours follows below.
   const settings = { maxHeaderSize: maxHeaderBytes, requireHostHeader: false, ...timeouts };
@@ -120,13 +126,16 @@ function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListene
   const admitting: RequestListener = (request, response) => {
     const path = request.url ?? '';
     if (path === '/healthz' || path === '/readyz') return handler(request, response);
-    const isAdmitted = gate.admit(() => {
-      // Whoever has left while it waited wants nothing more.
-      if (!request.socket.destroyed) handler(request, response);
+    gate.admit({
+      begin() {
+        // Whoever has left while it waited wants nothing more.
+        if (!request.socket.destroyed) handler(request, response);
+      },
+      refuse() {
+        shed += 1;
+        if (!request.socket.destroyed) refuseForLoad(response, isOpenToPages(path.split('?')[0] ?? ''));
+      },
     });
-    if (isAdmitted) return;
-    shed += 1;
-    refuseForLoad(response, isOpenToPages(path.split('?')[0] ?? ''));
   };
   return { admitting, stop: () => clearInterval(report) };
 }

@@ -1,4 +1,4 @@
-import { lastWords, openLogOutlet } from '@sotto/http';
+import { lastWords, listenBacklog, openLogOutlet } from '@sotto/http';
 import { createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -76,7 +76,7 @@ export async function serve(context: CliProcess): Promise<number> {
   });
   process.on('SIGHUP', () => control.reload());
   await control.start(migrated());
-  await control.app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+  await control.app.listen({ host: config.host, port: config.port, backlog: listenBacklog }).catch((error: unknown) => {
     wanted = false;
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     throw taken ? new CliError('CONTROL_PORT is taken by another process: choose a free one') : error;
