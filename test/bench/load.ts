@@ -46,6 +46,7 @@ export class Load {
   /** One request, to its end. */
   request(model: string, stream: boolean): Promise<RequestTiming> {
     const body = bodyOf(this.#target, model, stream);
+    const { origin } = this.#target;
     return new Promise((resolve, reject) => {
       const startedAt = performance.now();
       let firstByteMs: number | undefined;
@@ -68,10 +69,10 @@ export class Load {
           onResponseData(_controller, chunk) {
             firstByteMs ??= performance.now() - startedAt;
             bytes += chunk.length;
-            if (stream) tail = chunk.toString('latin1').slice(-20);
+            if (stream) tail = (tail + chunk.toString('latin1')).slice(-200);
           },
           onResponseEnd() {
-            if (stream && !tail.includes('[DONE]')) reject(new Error('the stream is incomplete'));
+            if (stream && !tail.includes('[DONE]')) reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
             else resolve({ firstByteMs: firstByteMs ?? performance.now() - startedAt, bytes });
           },
           onResponseError: (_controller, error) => reject(error),

@@ -14,6 +14,8 @@ export interface BenchOptions {
   /** As of the test kit's service. */
   readonly enclaves?: string;
   readonly discardLogs?: boolean;
+  /** Whether control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core; default: yes. */
+  readonly ledgerYields?: boolean;
 }
 
 /** Sotto as two processes on a real Redis and a real Postgres. */
@@ -72,11 +74,12 @@ export async function startSotto({
   environment,
   enclaves,
   discardLogs,
+  ledgerYields = true,
 }: BenchOptions): Promise<BenchService | undefined> {
   const redis = await startTestRedis({ appendOnly: false });
   if (redis === undefined) return undefined;
   const postgres = await startTestPostgres();
-  if ('pid' in postgres) yieldTo((postgres as OwnPostgres).pid);
+  if (ledgerYields && 'pid' in postgres) yieldTo((postgres as OwnPostgres).pid);
   const sealingKey = Buffer.alloc(32, 7);
   const service = await startService({
     planes: 'two',
@@ -89,7 +92,7 @@ export async function startSotto({
     discardLogs,
   });
   pin(service.broker.pid);
-  yieldTo(service.control.pid);
+  if (ledgerYields) yieldTo(service.control.pid);
   const account = await service.createAccount({ usd: 9_000_000 });
   const state = createRedisState({ url: redis.url });
   await until(() => state.isReady(), 'the bench reaches Redis');
@@ -176,7 +179,7 @@ export function pin(pid: number): void {
   spawnSync('taskset', ['-apc', brokerCore, String(pid)]);
 }
 
-/** Lets a process run only where nobody else wants the core: the ledger's side is another machine's, and not measured here. */
+/** Lets a process run only when nobody else wants the core. */
 function yieldTo(pid: number): void {
   spawnSync('chrt', ['--idle', '--all-tasks', '--pid', '0', String(pid)]);
 }
