@@ -7,7 +7,7 @@ const shortLine = 32;
 const leftoverMs = 250;
 /** How often it is looked at how busy the process is. */
 const windowMs = 50;
-/** A process that rests for a smaller part of its time is at its limit; so many windows of that are more than a burst. */
+/** A process that rests for a smaller part of its time, or keeps a line, is at its limit; so many more windows of that than of others are no burst. */
 const limitRest = 0.02;
 const restlessWindows = 20;
 /** What a process at its limit is given, so that its turns stay short; one that rests for a larger part could do more. */
@@ -141,7 +141,8 @@ export class LoadGate {
     const tookMs = now - window.from;
     const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
     if (this.#perMs === undefined) {
-      this.#restless = rest < limitRest ? this.#restless + 1 : 0;
+      const isAtLimit = rest < limitRest || this.#line.length > 0;
+      this.#restless = isAtLimit ? this.#restless + 1 : Math.max(0, this.#restless - 1);
       if (this.#restless >= restlessWindows) this.#limit(window.begun / tookMs);
     } else if (rest < wantedRest && window.refused > 0) {
       this.#perMs = Math.max(leastPerMs, Math.min(this.#perMs, window.begun / tookMs) * fewer);

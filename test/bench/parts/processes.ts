@@ -27,10 +27,13 @@ export const processes: Part = async ({ quick }) => {
   const third = await service.addBroker();
   for (const { process: broker } of [second, third]) pin(broker.pid);
   const pair = [second.process.pid, third.process.pid];
-  const balancer = await startBalancer([second.baseUrl, third.baseUrl].map((url) => new URL(url).host));
+  // A balancer makes requests come more evenly, so that each turn of an event loop does less at once: one is compared with one.
+  const single = await startBalancer([service.baseUrl]);
+  const balancer = await startBalancer([second.baseUrl, third.baseUrl]);
   const contenders: Contender[] = [alone];
-  if (balancer !== undefined) {
+  if (single !== undefined && balancer !== undefined) {
     contenders.push(
+      sotto.contender('ticket', { name: 'one broker behind HAProxy (TCP)', origin: single.origin }),
       sotto.contender('ticket', {
         name: 'two brokers behind HAProxy (TCP)',
         origin: balancer.origin,
@@ -39,9 +42,11 @@ export const processes: Part = async ({ quick }) => {
     );
   }
   const burst = { model: 'json', stream: false, count: quick ? 1000 : 3000, connections: 32 } as const;
+  // As many connections for each: the fewer there are, the less a turn of an event loop does at once, and the more that costs.
+  const double = { ...burst, count: burst.count * 2, connections: burst.connections * 2 };
   const meter = new CostMeter();
-  const schedule = { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 4 };
-  const apart = await meter.compare(contenders, { json: burst }, schedule);
+  const schedule = { rounds: quick ? 3 : 11, warmUp: quick ? 1 : 8 };
+  const apart = await meter.compare(contenders, { one: burst, two: double }, schedule);
 
   // A fourth takes the first one's port, with it: from here on `alone` is asked no more.
   const sharing = await service.addBroker({ port: Number(new URL(service.baseUrl).port) });
@@ -54,40 +59,55 @@ export const processes: Part = async ({ quick }) => {
     origin: new URL(second.baseUrl).origin,
     pids: () => [second.process.pid],
   });
-  const beside = await meter.compare([control, shared], { json: burst }, schedule);
+  const beside = await meter.compare([control, shared], { one: burst, two: double }, schedule);
   const before = both.map((pid) => cpuMicroseconds([pid]));
-  await meter.measure(shared, burst);
+  await meter.measure(shared, double);
   const [one = 0, other = 0] = both.map((pid, at) => cpuMicroseconds([pid]) - (before[at] ?? 0));
   await meter.close();
+  await single?.stop();
   await balancer?.stop();
   await sotto.stop();
   await end(provider.child);
 
-  const cost = (found: typeof apart, contender: Contender): number => found.get(contender)?.json.cpuUs ?? Number.NaN;
+  const cost = (found: typeof apart, contender: Contender): number => {
+    const brokers = contender.pids().length === 2 ? 'two' : 'one';
+    return found.get(contender)?.[brokers].cpuUs ?? Number.NaN;
+  };
+  const [, behind = alone, balanced] = contenders;
   const rows = [
-    ...contenders.map((contender) => ({ contender, found: apart, base: alone })),
+    { contender: alone, found: apart, base: alone },
     { contender: shared, found: beside, base: control },
+    ...(balanced === undefined
+      ? []
+      : [
+          { contender: behind, found: apart, base: behind },
+          { contender: balanced, found: apart, base: behind },
+        ]),
   ].map(({ contender, found, base }) => ({
     name: contender.name,
     cpu: cost(found, contender),
+    base: base === contender ? undefined : base.name,
     ratio: cost(found, contender) / cost(found, base),
   }));
   return {
     title: 'Several brokers',
-    method: `The private flow, 32 connections, all brokers on the same core, so that only what each request costs is compared. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT): of the last round ${Math.round((100 * one) / (one + other))} % was one's work and ${Math.round((100 * other) / (one + other))} % the other's.`,
+    method: `The private flow, 32 connections for each broker, all brokers on the same core, so that only what each request costs is compared. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT): of the last round ${Math.round((100 * one) / (one + other))} % was one's work and ${Math.round((100 * other) / (one + other))} % the other's.`,
     tables: [
       {
         caption: 'CPU of all brokers together',
-        head: ['', 'µs a request', 'of one broker in the same run'],
-        rows: rows.map(({ name, cpu, ratio }) => [name, figure(cpu), `${figure(ratio, 2)} ×`]),
+        head: ['', 'µs a request', 'of one broker, reached likewise in the same run'],
+        rows: rows.map(({ name, cpu, base, ratio }) => [
+          name,
+          figure(cpu),
+          base === undefined ? '' : `${figure(ratio, 2)} ×`,
+        ]),
       },
     ],
-    promises: rows.slice(1).map(({ name, ratio }) => ({
-      what: `${name}, CPU a request, of one broker`,
-      atMost: 1.1,
-      measured: ratio,
-      unit: '×',
-    })),
+    promises: rows.flatMap(({ name, base, ratio }) =>
+      base === undefined
+        ? []
+        : [{ what: `${name}, CPU a request, of ${base}`, atMost: 1.1, measured: ratio, unit: '×' }],
+    ),
   };
 };
 
@@ -99,7 +119,7 @@ async function allReady(baseUrl: string): Promise<boolean> {
 }
 
 /** HAProxy handing TCP connections on in turn, where it is on the PATH. */
-async function startBalancer(hosts: readonly string[]): Promise<{ origin: string; stop(): Promise<void> } | undefined> {
+async function startBalancer(urls: readonly string[]): Promise<{ origin: string; stop(): Promise<void> } | undefined> {
   if (spawnSync('haproxy', ['-v']).error !== undefined) {
     console.log('HAProxy is left out: there is none. Install haproxy and run again.');
     return undefined;
@@ -118,7 +138,7 @@ frontend in
   default_backend brokers
 backend brokers
   balance roundrobin
-${hosts.map((host, at) => `  server broker-${at} ${host}`).join('\n')}
+${urls.map((url, at) => `  server broker-${at} ${new URL(url).host}`).join('\n')}
 `,
   );
   const child = launch(['haproxy', '-f', join(folder, 'haproxy.cfg')], { pinned: false });
