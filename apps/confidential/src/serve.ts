@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { lastWords, listenBacklog } from '@sotto/http';
+import { createMetricsApp, lastWords, listenBacklog } from '@sotto/http';
 import type { Environment } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
-import { readConfig } from './config.ts';
+import { type BrokerConfig, readConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 import { readProvenance } from './gateway/read-provenance.ts';
 import { openLog } from './log.ts';
 import { openTls } from './tls/open-tls.ts';
-import { buildBroker, RegistryFileError } from './wiring.ts';
+import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
 
 /** How long running requests may take to come to their end after SIGTERM. */
 const drainMs = 30_000;
@@ -62,6 +62,7 @@ async function start(environment: Environment): Promise<void> {
     backlog: listenBacklog,
     ...(config.sharesPort ? { reusePort: true } : {}),
   });
+  const metrics = await serveMetrics(broker, config);
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   let stopping = false;
@@ -70,10 +71,20 @@ async function start(environment: Environment): Promise<void> {
     stopping = true;
     void Promise.all([followed?.stop(), broker.drain(drainMs)])
       .then(() => state.close())
+      .then(() => metrics?.close())
       .then(() => process.exit(0));
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: BrokerConfig) {
+  if (port === undefined) return undefined;
+  const app = createMetricsApp([metrics.withProcess().registry]);
+  await app.listen({ host, port }).catch(() => {
+    throw new StartError('METRICS_PORT is taken by another process: choose a free one');
+  });
+  return app;
 }
 
 /** A start that cannot go on: one line, no stack. */
