@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createMetricsApp, lastWords, listenBacklog } from '@sotto/http';
-import type { Environment } from '@sotto/settings';
+import { type Environment, withSecretFiles } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
 import { type BrokerConfig, readConfig } from './config.ts';
@@ -15,18 +15,21 @@ import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
 const drainMs = 30_000;
 
 /**
- * Runs the broker until a signal ends it. `environment` is what the process was given.
+ * Runs the broker until a signal ends it. `given` is the environment that the process was given.
  */
-export async function serve(environment: Environment): Promise<void> {
+export async function serve(given: Environment): Promise<void> {
   // Node itself would print the error as it is, and whatever it quotes.
   process.on('uncaughtException', (error) => {
     process.stderr.write(lastWords('sotto-confidential', error));
     process.exit(1);
   });
-  await start(environment).catch(endStart);
+  await start(given).catch(endStart);
 }
 
-async function start(environment: Environment): Promise<void> {
+async function start(given: Environment): Promise<void> {
+  const withSecrets = withSecretFiles(given, (path) => readFileSync(path, 'utf8'));
+  if (!withSecrets.ok) throw new StartError(withSecrets.message);
+  const environment = withSecrets.settings;
   const read = readConfig(environment);
   if (!read.ok) throw new StartError(read.message);
   const { config } = read;

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { withSecretFiles } from '@sotto/settings';
 import { accountCreate, accountCredit } from './account-commands.ts';
 import { audit } from './audit.ts';
 import { billingCheck } from './billing-check.ts';
@@ -114,7 +116,9 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   try {
     const rest = args.slice(name.split(' ').length);
     const { values, positionals } = parseArgs({ args: rest, options: command.options, allowPositionals: true });
-    return await command.run(context, positionals, values);
+    const given = withSecretFiles(context.environment, (path) => readFileSync(path, 'utf8'));
+    if (!given.ok) throw new CliError(given.message);
+    return await command.run({ ...context, environment: given.settings }, positionals, values);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {
