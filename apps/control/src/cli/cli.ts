@@ -7,6 +7,7 @@ import { billingCheck } from './billing-check.ts';
 import { catalogCheck } from './catalog-check.ts';
 import { catalogImport } from './catalog-import.ts';
 import { CliError, type CliProcess, UsageError } from './cli-process.ts';
+import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import { keyCreate } from './key-create.ts';
 import { migrate } from './migrate.ts';
@@ -63,6 +64,13 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'recompute every balance, and compare it with Redis and the settlements; exits 1 on one nano-dollar',
     options: {},
     run: (context) => audit(context),
+  },
+  doctor: {
+    usage: 'doctor',
+    summary:
+      'look at settings, Postgres, Redis, clocks, schema, shared state and both origins; exits 1 where something is wrong',
+    options: {},
+    run: (context) => doctor(context),
   },
   'billing check': {
     usage: 'billing check FILE',
