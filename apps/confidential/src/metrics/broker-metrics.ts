@@ -77,6 +77,8 @@ export class BrokerMetrics implements RequestMeter {
   );
 
   constructor(gauges: BrokerGauges) {
+    // From nothing to one is no increase to Prometheus: what alarms at the first time has to be there before.
+    for (const verdict of ['unavailable', 'untrusted', 'policy_matched']) this.#enclaves.inc({ verdict }, 0);
     const looked: readonly [string, string, () => number | undefined][] = [
       ['sotto_holds_open', 'Requests under way that have money set aside.', gauges.openHolds],
       ['sotto_settlements_pending', 'Settlements that the ledger has not acknowledged.', gauges.pendingSettlements],
