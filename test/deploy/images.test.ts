@@ -71,6 +71,15 @@ describe('what an image holds', () => {
     expect(new Set(look(broker.path).map(([, , mtime]) => mtime))).toEqual(new Set([1_790_000_000_000]));
   });
 
+  it('is made by the command of the guide, wherever it is made', async () => {
+    const guide = readFileSync(join(root, 'docs/guides/images.md'), 'utf8');
+    const script = /<!-- test: image -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? '';
+    const path = join(folder, 'by-the-guide');
+    const { code, out, error } = await run('bash', ['-c', script.replaceAll('/tmp/sotto-broker', path)]);
+    expect(code, error).toBe(0);
+    expect(out).toContain(broker.measured.tree_sha256);
+  });
+
   it('is compiled code and production dependencies, and nothing to compile or to test with', () => {
     for (const { path } of [broker, control]) {
       const files = filesOf(path);
