@@ -1,4 +1,4 @@
-// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control`, `npm run bench`, `npm run fuzz` and `npm run package`. Plain JavaScript for Node 18 and
+// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control`, `npm run bench`, `npm run fuzz`, `npm run image` and `npm run package`. Plain JavaScript for Node 18 and
 // later, without dependencies: it brings the dependencies and the project's own Node, then runs the command on that
 // Node directly, because npx and pnpm forward neither SIGTERM nor the terminal's intent.
 
@@ -43,6 +43,16 @@ const commands = {
   package: async (context, args) => {
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);
     return code === 0 ? superviseNode(context, ['packages/client/build/build-package.ts', ...args]) : { code };
+  },
+  image: async (context, args) => {
+    if (args[0] === 'control') await ensureDashboard(context);
+    const { code } = await superviseNode(context, [
+      'node_modules/typescript/bin/tsc',
+      '-b',
+      'apps/control',
+      'apps/confidential',
+    ]);
+    return code === 0 ? superviseNode(context, ['deploy/images/assemble.mjs', ...args]) : { code };
   },
   check: (context) =>
     runSteps(context, [

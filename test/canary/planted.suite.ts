@@ -124,7 +124,9 @@ export function plantedSuite(stage: StageOf): void {
       const { errors, controlLog } = await stage()
         .allSinks()
         .then(async ({ metrics }) => {
-          expect(metrics).toContain('# HELP sotto_');
+          // Of both planes.
+          expect(metrics).toContain('# HELP sotto_first_byte_seconds');
+          expect(metrics).toContain('# HELP sotto_settlements_total');
           return stage().sinks();
         });
       expect(found(errors, { it: [requestId] })).toHaveLength(1);

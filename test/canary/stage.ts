@@ -78,7 +78,7 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
     'control to the broker': await startRecordingProxy(`http://127.0.0.1:${brokerPort}`),
   };
   const leaks = { control: join(folder, 'control-leak'), broker: join(folder, 'broker-leak') };
-  const metricsPort = await freePort();
+  const metricsPorts = { control: await freePort(), broker: await freePort() };
   const ear = await listenToRedis(redis.url);
   const service = await startService({
     planes: 'two',
@@ -88,6 +88,7 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
     environment: { LOG_LEVEL: 'trace', IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
     brokerEnvironment: {
       REDIS_URL: wires['broker to Redis'].url,
+      METRICS_PORT: String(metricsPorts.broker),
       PLANTED_LEAK: leaks.broker,
     },
     controlEnvironment: {
@@ -95,7 +96,7 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
       DATABASE_URL: wires['control to Postgres'].url,
       CONFIDENTIAL_ORIGIN: wires['control to the broker'].url,
       CONNECTED_APPS: 'on',
-      METRICS_PORT: String(metricsPort),
+      METRICS_PORT: String(metricsPorts.control),
       SMTP_URL: mailbox.url,
       MAIL_FROM: 'no-reply@sotto.example',
       PLANTED_LEAK: leaks.control,
@@ -173,10 +174,12 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
     stored: () => readRedis(redis.url),
     async allSinks() {
       const { errors, ...base } = await sinks();
-      const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      const metrics = await Promise.all(
+        Object.values(metricsPorts).map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
+      );
       return {
         ...base,
-        metrics,
+        metrics: metrics.join('\n'),
         'the append-only file': await readAppendOnlyFile(redis.url),
         ...Object.fromEntries(wireNames.map((name) => [name, wires[name].heard()])),
       };

@@ -11,7 +11,10 @@ export interface Planes {
 
 /** What a suite runs against, made anew for each way the planes run. */
 export interface PlanesSetup
-  extends Pick<ServiceOptions, 'registry' | 'catalog' | 'environment' | 'enclaves' | 'controlHost'> {
+  extends Pick<
+    ServiceOptions,
+    'registry' | 'catalog' | 'environment' | 'brokerEnvironment' | 'enclaves' | 'controlHost'
+  > {
   stop?(): Promise<void>;
 }
 
@@ -59,6 +62,7 @@ export async function describeInBothPlanes(
           registry: made.registry,
           catalog: made.catalog,
           environment: made.environment ?? {},
+          brokerEnvironment: made.brokerEnvironment,
           enclaves: made.enclaves,
           controlHost: made.controlHost,
         });

@@ -198,6 +198,7 @@ describe('dependencies tell', () => {
       'ioredis',
       'jose',
       'pino',
+      'prom-client',
       'reflect-metadata',
       'undici',
       'yaml',

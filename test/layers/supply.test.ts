@@ -56,17 +56,17 @@ function closureOf(part: string): Map<string, Manifest> {
 const insideTheBroker: readonly string[] = `
   @fastify/ajv-compiler @fastify/deepmerge @fastify/error @fastify/fast-json-stringify-compiler
   @fastify/forwarded @fastify/merge-json-schemas @fastify/proxy-addr @ioredis/commands @noble/curves
-  @noble/hashes @peculiar/asn1-asym-key @peculiar/asn1-cms @peculiar/asn1-csr @peculiar/asn1-ecc
-  @peculiar/asn1-pfx @peculiar/asn1-pkcs8 @peculiar/asn1-pkcs9 @peculiar/asn1-rsa
+  @noble/hashes @opentelemetry/api @peculiar/asn1-asym-key @peculiar/asn1-cms @peculiar/asn1-csr
+  @peculiar/asn1-ecc @peculiar/asn1-pfx @peculiar/asn1-pkcs8 @peculiar/asn1-pkcs9 @peculiar/asn1-rsa
   @peculiar/asn1-schema @peculiar/asn1-x509 @peculiar/asn1-x509-attr @peculiar/asn1-x509-post-quantum
-  @peculiar/utils @peculiar/x509 @pinojs/redact abstract-logging ajv ajv-formats asn1js atomic-sleep
-  avvio cluster-key-slot cookie debug denque dequal fast-decode-uri-component fast-deep-equal
+  @peculiar/utils @peculiar/x509 @pinojs/redact abstract-logging ajv ajv-formats asn1js atomic-sleep avvio
+  bintrees cluster-key-slot cookie debug denque dequal fast-decode-uri-component fast-deep-equal
   fast-json-stringify fast-querystring fast-uri fastify fastq find-my-way ioredis ipaddr.js jose
   json-schema-ref-resolver json-schema-traverse light-my-request ms on-exit-leak-free pino
-  pino-abstract-transport pino-std-serializers process-warning pvtsutils pvutils
-  quick-format-unescaped real-require redis-errors reflect-metadata require-from-string ret reusify
-  rfdc safe-regex2 safe-stable-stringify secure-json-parse semver set-cookie-parser sonic-boom split2
-  standard-as-callback thread-stream toad-cache tslib tsyringe undici yaml zod
+  pino-abstract-transport pino-std-serializers process-warning prom-client pvtsutils pvutils
+  quick-format-unescaped real-require redis-errors reflect-metadata require-from-string ret reusify rfdc
+  safe-regex2 safe-stable-stringify secure-json-parse semver set-cookie-parser sonic-boom split2
+  standard-as-callback tdigest thread-stream toad-cache tslib tsyringe undici yaml zod
 `
   .trim()
   .split(/\s+/);

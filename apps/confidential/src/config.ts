@@ -26,6 +26,7 @@ const environmentSchema = z.object({
   ATTESTATION: z.enum(attestationModes, { error: attestationError }).default('auto'),
   ATTESTATION_COLLATERAL_URL: setting.baseUrl.optional(),
   PROVENANCE_FILE: setting.file.optional(),
+  METRICS_PORT: setting.portOrOff,
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
   NODE_ENV: z.string().optional(),
@@ -48,6 +49,8 @@ export interface BrokerConfig {
   readonly collateralUrl: string | undefined;
   /** What the image says it was built from. */
   readonly provenanceFile: string | undefined;
+  /** Undefined: no metrics are served. */
+  readonly metricsPort: number | undefined;
   readonly trustProxy: TrustProxy;
   readonly logLevel: string;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
@@ -100,6 +103,7 @@ export function readConfig(environment: Environment): ConfigResult {
       attestation: env.ATTESTATION,
       collateralUrl: env.ATTESTATION_COLLATERAL_URL,
       provenanceFile: env.PROVENANCE_FILE,
+      metricsPort: env.METRICS_PORT,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
       isProduction: env.NODE_ENV === 'production',

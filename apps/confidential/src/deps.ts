@@ -1,5 +1,6 @@
 import type { AdmissionDependencies } from './admission/admit.ts';
 import type { BrokerEvents } from './events.ts';
+import type { RequestMeter } from './metrics/broker-metrics.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
 import type { ProviderSet } from './providers/provider-set.ts';
 import type { ReceiptDependencies } from './receipts/request-receipt.ts';
@@ -18,6 +19,7 @@ export interface InferenceDependencies {
   readonly receipts: ReceiptDependencies;
   readonly measurements: MeasurementLog;
   readonly events: BrokerEvents;
+  readonly meter: RequestMeter;
   readonly now: () => number;
   /** A clock for durations, in ms: it never steps. */
   readonly monotonicNow: () => number;

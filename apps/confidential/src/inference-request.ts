@@ -33,6 +33,7 @@ export class InferenceRequest {
   readonly settlement: RequestSettlement;
   readonly #receipt: RequestReceipt | undefined;
   readonly #startedAt: number;
+  readonly #arrivedAt: number;
   #providerRequestId: string | undefined;
   attempts = 0;
 
@@ -46,6 +47,7 @@ export class InferenceRequest {
       question: AdmissionQuestion;
       receiptSecret: string | undefined;
       startedAt: number;
+      arrivedAt: number;
     },
   ) {
     this.deps = deps;
@@ -55,6 +57,7 @@ export class InferenceRequest {
     this.admission = context.admission;
     this.question = context.question;
     this.#startedAt = context.startedAt;
+    this.#arrivedAt = context.arrivedAt;
     this.client = new ClientLink(context.reply.raw);
     const [first] = context.admission.attempts;
     this.deadline = new Deadline(first === undefined ? 0 : context.question.totalMs(first));
@@ -77,6 +80,7 @@ export class InferenceRequest {
     serve: (inference: InferenceRequest) => Promise<void>,
   ): Promise<void> {
     const startedAt = deps.now();
+    const arrivedAt = deps.monotonicNow();
     let question: AdmissionQuestion | undefined;
     let receiptSecret: string | undefined;
     const admission = await admit(deps.admission, { ...http, operation }, () => {
@@ -88,7 +92,9 @@ export class InferenceRequest {
       throw error;
     });
     if (question === undefined) throw new Error('admitted without a question');
-    const inference = new InferenceRequest(deps, operation, { ...http, admission, question, receiptSecret, startedAt });
+    deps.meter.admitted(operation, deps.monotonicNow() - arrivedAt);
+    const context = { ...http, admission, question, receiptSecret, startedAt, arrivedAt };
+    const inference = new InferenceRequest(deps, operation, context);
     try {
       await serve(inference);
     } catch (error) {
@@ -124,7 +130,10 @@ export class InferenceRequest {
       },
       onFailed: (route, failure, startedAt) => this.#attemptFailed(route, failure, startedAt),
     });
-    if (tried.end === 'served') return tried;
+    if (tried.end === 'served') {
+      this.deps.meter.attempted(tried.route.publicProviderId, 'served');
+      return tried;
+    }
     if (tried.end === 'client_left') {
       await this.settlement.settle('client_left_before_output', undefined);
       this.logged(499, undefined, 'client_left');
@@ -180,9 +189,11 @@ export class InferenceRequest {
     if (measured !== undefined) this.deps.measurements.add(route.id, measured);
   }
 
-  /** Headers of a successful answer. */
-  headers(route: Route): string[] {
-    return [
+  /** Begins a successful answer: takes it out of Fastify's hands and sends its headers, those of interface 4.7 first. */
+  beginAnswer(route: Route, ...headers: readonly string[]): void {
+    this.deps.meter.answering(this.operation, this.deps.monotonicNow() - this.#arrivedAt);
+    this.reply.hijack();
+    this.client.response.writeHead(200, [
       ...rateHeaders(this.admission.rate),
       ...routeHeaders(this.admission.plan, route, this.attempts),
       ...(this.#providerRequestId === undefined ? [] : [headerNames.providerRequestId, this.#providerRequestId]),
@@ -190,7 +201,8 @@ export class InferenceRequest {
       this.request.id,
       'cache-control',
       'no-store',
-    ];
+      ...headers,
+    ]);
   }
 
   /** The one log line of a request that was admitted. */
@@ -215,6 +227,7 @@ export class InferenceRequest {
     const { view } = this.deps.admission;
     view.punish(failure.outcome, route, startedAt);
     this.measure(route, { kind: 'failed', outcome: failure.outcome });
+    this.deps.meter.attempted(route.publicProviderId, failure.outcome);
     this.deps.events.attemptFailed({ requestId: this.request.id, route: route.id, outcome: failure.outcome });
   }
 }

@@ -1,32 +1,35 @@
 import { readFileSync } from 'node:fs';
-import { lastWords, listenBacklog } from '@sotto/http';
-import type { Environment } from '@sotto/settings';
+import { createMetricsApp, lastWords, listenBacklog } from '@sotto/http';
+import { type Environment, withSecretFiles } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
-import { readConfig } from './config.ts';
+import { type BrokerConfig, readConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 import { readProvenance } from './gateway/read-provenance.ts';
 import { openLog } from './log.ts';
 import { openTls } from './tls/open-tls.ts';
-import { buildBroker, RegistryFileError } from './wiring.ts';
+import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
 
 /** How long running requests may take to come to their end after SIGTERM. */
 const drainMs = 30_000;
 
 /**
- * Runs the broker until a signal ends it. `environment` is what the process was given.
+ * Runs the broker until a signal ends it. `given` is the environment that the process was given.
  */
-export async function serve(environment: Environment): Promise<void> {
+export async function serve(given: Environment): Promise<void> {
   // Node itself would print the error as it is, and whatever it quotes.
   process.on('uncaughtException', (error) => {
     process.stderr.write(lastWords('sotto-confidential', error));
     process.exit(1);
   });
-  await start(environment).catch(endStart);
+  await start(given).catch(endStart);
 }
 
-async function start(environment: Environment): Promise<void> {
+async function start(given: Environment): Promise<void> {
+  const withSecrets = withSecretFiles(given, (path) => readFileSync(path, 'utf8'));
+  if (!withSecrets.ok) throw new StartError(withSecrets.message);
+  const environment = withSecrets.settings;
   const read = readConfig(environment);
   if (!read.ok) throw new StartError(read.message);
   const { config } = read;
@@ -62,6 +65,7 @@ async function start(environment: Environment): Promise<void> {
     backlog: listenBacklog,
     ...(config.sharesPort ? { reusePort: true } : {}),
   });
+  const metrics = await serveMetrics(broker, config);
   const followed = tls?.follow?.(broker.app.server);
   followed?.start();
   let stopping = false;
@@ -70,10 +74,20 @@ async function start(environment: Environment): Promise<void> {
     stopping = true;
     void Promise.all([followed?.stop(), broker.drain(drainMs)])
       .then(() => state.close())
+      .then(() => metrics?.close())
       .then(() => process.exit(0));
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: BrokerConfig) {
+  if (port === undefined) return undefined;
+  const app = createMetricsApp([metrics.withProcess().registry]);
+  await app.listen({ host, port }).catch(() => {
+    throw new StartError('METRICS_PORT is taken by another process: choose a free one');
+  });
+  return app;
 }
 
 /** A start that cannot go on: one line, no stack. */

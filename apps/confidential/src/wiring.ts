@@ -13,6 +13,7 @@ import { brokerEvents } from './events.ts';
 import { AddressLimit } from './gateway/address-limit.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/receipt-key.ts';
+import { BrokerMetrics } from './metrics/broker-metrics.ts';
 import { MeasurementLog } from './planning/measurement-log.ts';
 import { SharedView } from './planning/shared-view.ts';
 import { openProviders, type ProviderSet } from './providers/provider-set.ts';
@@ -50,6 +51,7 @@ export interface BrokerOptions {
 
 export interface Broker {
   readonly app: FastifyInstance;
+  readonly metrics: BrokerMetrics;
   /** Publishes the registry's public half and begins to follow the shared state. */
   start(): Promise<void>;
   /** Stops admitting, lets what runs come to its end within `graceMs`, and hands every settlement over. */
@@ -83,7 +85,15 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, problemOfMeasurement);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
   const providers = await openProviders(parsed.value, options.providerKey, options.engine?.ca);
-  const events = brokerEvents(logger);
+  const metrics = new BrokerMetrics({
+    openHolds: () => holds.openHolds,
+    pendingSettlements: () => holds.size,
+    unsentSettlements: () => holds.unsent,
+    penalties: () => view.penaltyCount,
+    teeSessions: () => enclaves.size,
+    catalogVersion: () => view.catalog?.version,
+  });
+  const events = metrics.counting(brokerEvents(logger));
   for (const provider of parsed.value.providers) {
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
     if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
@@ -137,6 +147,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },
       measurements,
       events,
+      meter: metrics,
       now,
       monotonicNow: () => performance.now(),
       randomId,
@@ -175,6 +186,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
 
   return {
     app,
+    metrics,
     async start() {
       await follow().catch(() => {});
       for (const task of tasks) task.start();

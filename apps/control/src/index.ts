@@ -17,6 +17,7 @@ export { creditAccount } from './ledger/post-transaction.ts';
 export type { SettlementLedger } from './ledger/settlement-ledger.ts';
 export { printMail } from './mail/mail.ts';
 export { smtpMail } from './mail/smtp-mail.ts';
+export { ControlMetrics } from './metrics/control-metrics.ts';
 export { Projector } from './projection/projector.ts';
 export { purgeExpired } from './sessions/purge.ts';
 export { readSignInSettings, type SignInSettings, signInVariables } from './sessions/sign-in-settings.ts';

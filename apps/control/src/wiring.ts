@@ -210,7 +210,15 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     ),
     repeat(projectMs, () => projector.catchUp(), failed('projection')),
     repeat(refreshMs, () => projector.refresh(), failed('refresh')),
-    repeat(settleMs, () => settler.settleAll(), failed('settler')),
+    repeat(
+      settleMs,
+      async () => {
+        const isMore = await settler.settleAll();
+        if (!isMore) metrics.settledAt.set(now() / 1000);
+        return isMore;
+      },
+      failed('settler'),
+    ),
     repeat(auditMs, () => audit.step(), failed('audit')),
     repeat(
       reapMs,

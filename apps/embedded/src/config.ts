@@ -39,6 +39,7 @@ const environmentSchema = z.object({
     .literal('off', { error: 'takes `off` in embedded mode, which listens on loopback only' })
     .default('off'),
   ATTESTATION: z.enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` }).default('auto'),
+  METRICS_PORT: setting.portOrOff,
   LOG_LEVEL: setting.logLevel.default('warn'),
   NODE_ENV: z.string().optional(),
 });
@@ -59,6 +60,8 @@ export interface EmbeddedConfig {
   readonly connectedApps: boolean;
   readonly ticketTtlMs: number;
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
+  /** Undefined: no metrics are served. With two processes the broker has the port after it. */
+  readonly metricsPort: number | undefined;
   readonly attestation: AttestationMode;
   readonly logLevel: string;
   readonly billing: BillingSettings;
@@ -108,6 +111,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
     config: {
       host: env.HOST,
       controlPort: env.CONTROL_PORT,
+      metricsPort: env.METRICS_PORT,
       confidentialPort: env.CONFIDENTIAL_PORT,
       controlOrigin: env.CONTROL_ORIGIN,
       confidentialOrigin: env.CONFIDENTIAL_ORIGIN,

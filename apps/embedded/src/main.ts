@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
 import { lastWords } from '@sotto/http';
+import { withSecretFiles } from '@sotto/settings';
 import { readConfig } from './config.ts';
 import { StartError } from './service.ts';
 import { startEverything } from './start.ts';
@@ -32,7 +34,10 @@ process.on('SIGTERM', () => end(0));
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-const read = readConfig(process.env, projectDir);
+const given = withSecretFiles(process.env, (path) => readFileSync(path, 'utf8'));
+// Keys of providers are looked up there when their names are known.
+if (given.ok) Object.assign(process.env, given.settings);
+const read = given.ok ? readConfig(given.settings, projectDir) : given;
 if (!read.ok) {
   process.stderr.write(`sotto: ${read.message}\n`);
   process.exit(1);

@@ -7,7 +7,7 @@ import {
   RegistryFileError,
 } from '@sotto/confidential';
 import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
-import { listenBacklog } from '@sotto/http';
+import { createMetricsApp, listenBacklog } from '@sotto/http';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -76,6 +76,9 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
   await control.start();
   await listen(control.app, config.host, ports.control, 'CONTROL_PORT');
   await listen(broker.app, config.host, ports.confidential, 'CONFIDENTIAL_PORT');
+  // One process, one port: both planes' metrics.
+  const metrics = createMetricsApp([broker.metrics.withProcess().registry, control.metrics.registry]);
+  if (config.metricsPort !== undefined) await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
   process.on('SIGHUP', () => control.reload());
   return {
     controlOrigin: origins.control,
@@ -84,6 +87,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     async stop() {
       await broker.drain(drainMs);
       await control.stop();
+      await metrics.close();
     },
   };
 }

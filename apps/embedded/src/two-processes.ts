@@ -35,6 +35,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     CONFIDENTIAL_TLS: 'off',
     ATTESTATION: config.attestation,
     PROVIDERS_FILE: files.registryFile,
+    ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort + 1) }),
     ...(await providerKeys(files.registryFile)),
   });
   const control = startPlane('@sotto/control', ['serve'], {
@@ -49,6 +50,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     ACCOUNT_REF_KEY: secrets.ACCOUNT_REF_KEY,
     SESSION_SECRET: secrets.SESSION_SECRET,
     CONNECTED_APPS: config.connectedApps ? 'on' : 'off',
+    ...(config.metricsPort === undefined ? {} : { METRICS_PORT: String(config.metricsPort) }),
     TICKET_TTL_S: String(config.ticketTtlMs / 1000),
     RATE_LIMIT_REQUESTS: String(config.limits.requests),
     RATE_LIMIT_TOKENS: String(config.limits.tokens),

@@ -52,6 +52,7 @@ export {
   type SettlementEntry,
 } from './records.ts';
 export { leaveReplica, readRedisUrl } from './redis/connection.ts';
+export { inspectRedis, type RedisInspection } from './redis/inspect.ts';
 export { createRedisState, type RedisStateOptions } from './redis/redis-state.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
 export { forEachReachable, StateUnavailableError } from './unavailable.ts';

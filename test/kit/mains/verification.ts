@@ -16,6 +16,7 @@ export interface TestTrust {
 /** Takes every provider for an enclave that was verified. */
 const assumed: Enclaves = {
   current: (_, { upstream }) => ({ upstream, sessionId: 'assumed' }),
+  size: 0,
   open: async (_, { upstream }) => ({ upstream, sessionId: 'assumed' }),
   close: async () => {},
 };

@@ -15,17 +15,10 @@ export async function answerInPieces(
   route: Route,
   pieces: readonly (string | Buffer)[],
 ): Promise<void> {
-  const { client, reply } = inference;
+  const { client } = inference;
   const { response } = client;
-  const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-  reply.hijack();
-  response.writeHead(200, [
-    ...inference.headers(route),
-    'content-type',
-    'application/json; charset=utf-8',
-    'content-length',
-    String(length),
-  ]);
+  const length = String(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
+  inference.beginAnswer(route, 'content-type', 'application/json; charset=utf-8', 'content-length', length);
   const overdue = setTimeout(() => response.destroy(), sendingMs);
   // The last batch leaves with the end: what has to be done before the answer is whole is done by then.
   let last: Buffer | undefined;

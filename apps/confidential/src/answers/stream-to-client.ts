@@ -51,34 +51,28 @@ export function streamToClient(
   inference: InferenceRequest,
   { route, attempt, contentType, relayedHeaders = [], heldBackFromMs }: ServedStream,
 ): Promise<StreamFlow> {
-  const { client, reply, deadline } = inference;
-  const { monotonicNow } = inference.deps;
+  const { client, deadline } = inference;
+  const { monotonicNow, meter } = inference.deps;
   const { response } = client;
   if (client.hasLeft) {
     attempt.abort();
     return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0 });
   }
-  reply.hijack();
-  response.writeHead(200, [
-    ...inference.headers(route),
-    'content-type',
-    contentType,
-    ...relayedHeaders,
-    // Proxies in between must not collect it.
-    'x-accel-buffering',
-    'no',
-  ]);
+  // Proxies in between must not collect it.
+  inference.beginAnswer(route, 'content-type', contentType, ...relayedHeaders, 'x-accel-buffering', 'no');
   return new Promise((resolve) => {
     const begunAt = monotonicNow();
     let heldBackSince: number | undefined;
     let letGoAt = Number.NEGATIVE_INFINITY;
     let heldBackMs = 0;
+    let pieces = 0;
     const wasLong = (since: number): boolean => monotonicNow() - since >= heldBackFromMs;
     const over = (end: StreamEnd): void => {
       client.onLeft(undefined);
       deadline.onExpired(undefined);
       response.off('drain', letGo);
       const endedAt = monotonicNow();
+      meter.streamed(pieces);
       if (heldBackSince !== undefined) heldBackMs += endedAt - heldBackSince;
       resolve({ end, flowMs: endedAt - begunAt, heldBackMs });
     };
@@ -100,6 +94,7 @@ export function streamToClient(
     const sink: StreamSink = {
       write(piece) {
         if (client.hasLeft) return;
+        pieces += 1;
         if (response.write(piece, 'latin1') || heldBackSince !== undefined) return;
         heldBackSince = monotonicNow();
         attempt.pause();

@@ -52,6 +52,14 @@ export class SharedView {
     };
   }
 
+  /** How many routes and providers are demoted at this moment. */
+  get penaltyCount(): number {
+    const now = this.#deps.now();
+    let count = 0;
+    for (const { expiresAt } of this.#penalties.values()) if (expiresAt > now) count += 1;
+    return count;
+  }
+
   /** Takes a newer catalog, never an older one, and the penalties that other brokers gave. */
   async refresh(): Promise<void> {
     try {

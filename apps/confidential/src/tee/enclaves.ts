@@ -15,5 +15,7 @@ export interface Enclaves {
   current(route: Route, provider: CallableProvider): Reached | undefined;
   /** Verifies anew, or waits for the verification under way; undefined where the enclave is not to be trusted. */
   open(route: Route, provider: CallableProvider): Promise<Reached | undefined>;
+  /** How many enclaves stand verified now. */
+  readonly size: number;
   close(): Promise<void>;
 }

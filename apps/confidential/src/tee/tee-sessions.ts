@@ -73,6 +73,13 @@ export class TeeSessions implements Enclaves {
     return place.opening;
   }
 
+  get size(): number {
+    const now = this.#deps.now();
+    let count = 0;
+    for (const { session } of this.#places.values()) if (session !== undefined && session.trust.until > now) count += 1;
+    return count;
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#places.values()].map(({ session }) => session?.upstream.close()));
   }

@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { withSecretFiles } from '@sotto/settings';
 import { accountCreate, accountCredit } from './account-commands.ts';
 import { audit } from './audit.ts';
 import { billingCheck } from './billing-check.ts';
 import { catalogCheck } from './catalog-check.ts';
 import { catalogImport } from './catalog-import.ts';
 import { CliError, type CliProcess, UsageError } from './cli-process.ts';
+import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import { keyCreate } from './key-create.ts';
 import { migrate } from './migrate.ts';
@@ -62,6 +65,13 @@ const commands: Readonly<Record<string, Command>> = {
     options: {},
     run: (context) => audit(context),
   },
+  doctor: {
+    usage: 'doctor',
+    summary:
+      'look at settings, Postgres, Redis, clocks, schema, shared state and both origins; exits 1 where something is wrong',
+    options: {},
+    run: (context) => doctor(context),
+  },
   'billing check': {
     usage: 'billing check FILE',
     summary: 'check a billing file, without a server, and show what its packages cost',
@@ -114,7 +124,9 @@ export async function runCli(args: readonly string[], context: CliProcess): Prom
   try {
     const rest = args.slice(name.split(' ').length);
     const { values, positionals } = parseArgs({ args: rest, options: command.options, allowPositionals: true });
-    return await command.run(context, positionals, values);
+    const given = withSecretFiles(context.environment, (path) => readFileSync(path, 'utf8'));
+    if (!given.ok) throw new CliError(given.message);
+    return await command.run({ ...context, environment: given.settings }, positionals, values);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code.startsWith('ERR_PARSE_ARGS')) {

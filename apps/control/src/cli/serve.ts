@@ -1,4 +1,4 @@
-import { lastWords, listenBacklog, openLogOutlet } from '@sotto/http';
+import { createMetricsApp, lastWords, listenBacklog, openLogOutlet } from '@sotto/http';
 import { createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -7,7 +7,6 @@ import { builtInCatalog } from '../catalog/built-in-catalog.ts';
 import { readConfig } from '../config.ts';
 import { migrateDatabase } from '../database/database.ts';
 import { smtpMail } from '../mail/smtp-mail.ts';
-import { listenForMetrics } from '../metrics/metrics-server.ts';
 import { buildControl } from '../wiring.ts';
 import { CliError, type CliProcess } from './cli-process.ts';
 import { keepMemoryOutOfDumps } from './core-dumps.ts';
@@ -82,17 +81,17 @@ export async function serve(context: CliProcess): Promise<number> {
     throw taken ? new CliError('CONTROL_PORT is taken by another process: choose a free one') : error;
   });
   const { metricsPort: port } = config;
-  const metrics =
-    port === undefined
-      ? undefined
-      : await listenForMetrics(control.metrics.registry, { host: config.host, port }).catch(() => {
-          wanted = false;
-          throw new CliError('METRICS_PORT is taken by another process: choose a free one');
-        });
+  const metrics = createMetricsApp([control.metrics.withProcess().registry]);
+  if (port !== undefined) {
+    await metrics.listen({ host: config.host, port }).catch(() => {
+      wanted = false;
+      throw new CliError('METRICS_PORT is taken by another process: choose a free one');
+    });
+  }
   await stopped;
   process.once('SIGINT', () => process.exit(1));
   await control.stop();
-  metrics?.close();
+  await metrics.close();
   limitsRedis?.disconnect();
   await state.close();
   return 0;

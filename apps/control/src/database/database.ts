@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
+import { z } from 'zod';
 import { endSilentSessions } from './silent-sessions.ts';
 
 export type Database = NodePgDatabase;
@@ -41,6 +44,29 @@ export async function migrateDatabase(url: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Which migrations of this release a database lacks, by name and in order, and how many it has that this release does not
+ * know.
+ */
+export async function pendingMigrations(client: pg.ClientBase): Promise<{ missing: string[]; unknown: number }> {
+  const journal = z
+    .object({ entries: z.array(z.object({ when: z.number(), tag: z.string() })) })
+    .parse(JSON.parse(await readFile(join(migrationsFolder, 'meta/_journal.json'), 'utf8')));
+  const { rows: tables } = await client.query<{ name: string | null }>(
+    `select to_regclass('drizzle.__drizzle_migrations')::text as name`,
+  );
+  const { rows } =
+    tables[0]?.name == null
+      ? { rows: [] }
+      : await client.query<{ created_at: string }>('select created_at from drizzle.__drizzle_migrations');
+  const applied = new Set(rows.map(({ created_at }) => Number(created_at)));
+  const known = new Set(journal.entries.map(({ when }) => when));
+  return {
+    missing: journal.entries.filter(({ when }) => !applied.has(when)).map(({ tag }) => tag),
+    unknown: [...applied].filter((when) => !known.has(when)).length,
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { ControlEvents } from '../events.ts';
 
 /** What control counts. No metric has a label of a user's: no account, key, workspace or model. */
@@ -13,6 +13,23 @@ export class ControlMetrics {
     'sotto_audit_completed_timestamp_seconds',
     'When the last whole pass of the audit ended.',
   );
+  readonly settledAt = this.#gauge(
+    'sotto_settler_passed_timestamp_seconds',
+    'When the settler last had booked all that every shard had.',
+  );
+  readonly #requests = this.#counter('sotto_control_requests_total', 'Requests that were answered, by status.', [
+    'route',
+    'status',
+  ]);
+  readonly #shed = this.#counter('sotto_control_requests_shed_total', 'Requests refused at the door.');
+  readonly #failed = this.#counter('sotto_task_failures_total', 'Background tasks that failed, and were tried again.', [
+    'task',
+  ]);
+  readonly #catalogRefused = this.#counter(
+    'sotto_catalog_refused_total',
+    'Catalog files that were refused; the one in force stayed.',
+  );
+  readonly #flagged = this.#counter('sotto_orders_flagged_total', 'Orders that somebody has to look at.');
   readonly #booked = this.#counter('sotto_settlements_total', 'Settlements taken from the stream.');
   readonly #rejected = this.#counter(
     'sotto_settlements_rejected_total',
@@ -36,6 +53,26 @@ export class ControlMetrics {
   counting(events: ControlEvents): ControlEvents {
     return {
       ...events,
+      request: (fields) => {
+        this.#requests.inc({ route: fields.route, status: fields.status });
+        events.request(fields);
+      },
+      shed: (fields) => {
+        this.#shed.inc(fields.requests);
+        events.shed(fields);
+      },
+      taskFailed: (task, error) => {
+        this.#failed.inc({ task });
+        events.taskFailed(task, error);
+      },
+      catalogRefused: (file, problems) => {
+        this.#catalogRefused.inc();
+        events.catalogRefused(file, problems);
+      },
+      orderFlagged: (fields) => {
+        this.#flagged.inc();
+        events.orderFlagged(fields);
+      },
       booked: (fields) => {
         this.#booked.inc(fields.settlements);
         events.booked(fields);
@@ -63,8 +100,14 @@ export class ControlMetrics {
     };
   }
 
-  #counter(name: string, help: string): Counter {
-    return new Counter({ name, help, registers: [this.registry] });
+  /** Adds what Node tells of the process: memory, CPU, the event loop, open files. */
+  withProcess(): this {
+    collectDefaultMetrics({ register: this.registry });
+    return this;
+  }
+
+  #counter(name: string, help: string, labelNames: string[] = []): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
   #gauge(name: string, help: string): Gauge {

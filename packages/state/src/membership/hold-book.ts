@@ -72,6 +72,11 @@ export class HoldBook {
     this.#deps = deps;
   }
 
+  /** Holds of requests that are under way. */
+  get openHolds(): number {
+    return this.#open.size;
+  }
+
   /** Settlements that the ledger has not acknowledged. */
   get size(): number {
     return this.#pending.size;

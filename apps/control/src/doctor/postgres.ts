@@ -1,0 +1,66 @@
+import pg from 'pg';
+import { pendingMigrations } from '../database/database.ts';
+import { type Finding, ok, reasonOf, warning, wrong } from './check.ts';
+import { compareClocks } from './clocks.ts';
+
+const subject = 'Postgres';
+const oldest = 15;
+const timeoutMs = 5000;
+
+/** Whether the database answers, is new enough, has the schema of this release, and agrees on the time. */
+export async function examinePostgres(url: string, now: () => number): Promise<Finding[]> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    statement_timeout: timeoutMs,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const askedAt = now();
+    const { rows } = await client.query<{ version: string; ms: string; replica: boolean }>(
+      `select current_setting('server_version_num') as version, extract(epoch from clock_timestamp()) * 1000 as ms, pg_is_in_recovery() as replica`,
+    );
+    const ours = now();
+    const [row] = rows;
+    const major = Math.floor(Number(row?.version) / 10_000);
+    const findings: Finding[] = [
+      major >= oldest
+        ? ok(subject, `version ${major} answers`)
+        : wrong(subject, `version ${major} answers`, `Upgrade it: ${oldest} is the oldest that is supported.`),
+      compareClocks('Postgres’ clock', { ours, theirs: Number(row?.ms), tookMs: ours - askedAt }),
+    ];
+    if (row?.replica === true) {
+      findings.push(wrong(subject, 'this is a standby', 'Let DATABASE_URL lead to the primary, or promote this one.'));
+    }
+    return [...findings, await examineSchema(client)];
+  } catch (error) {
+    return [
+      wrong(
+        subject,
+        `cannot be reached (${reasonOf(error)})`,
+        'Check DATABASE_URL, and that the server takes connections from here.',
+      ),
+    ];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function examineSchema(client: pg.Client): Promise<Finding> {
+  const { missing, unknown } = await pendingMigrations(client);
+  if (missing.length > 0) {
+    return wrong(
+      'schema',
+      `${missing.length} migrations are missing, from ${missing[0]}`,
+      'Run `sotto-control migrate`, or start control: it migrates first.',
+    );
+  }
+  return unknown > 0
+    ? warning(
+        'schema',
+        `is ${unknown} migrations newer than this release`,
+        'Finish the upgrade: run the release that made it.',
+      )
+    : ok('schema', 'is up to date');
+}
