@@ -32,7 +32,7 @@ const images = {
 /** The dashboard's own dependencies are within what it was built into. */
 const builtParts = { '@sotto/dashboard': ['built'] };
 /** What a package has for people and compilers. Licences stay. */
-const notNeeded = /(\.d\.[cm]?ts|\.[cm]?ts|\.map|\.md|\.markdown|\.flow|\.tsbuildinfo)$/i;
+const notNeeded = /(\.test\.[cm]?js|\.d\.[cm]?ts|\.[cm]?ts|\.map|\.md|\.markdown|\.flow|\.tsbuildinfo)$/i;
 const notNeededFolders = new Set([
   'test',
   'tests',

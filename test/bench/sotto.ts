@@ -123,6 +123,7 @@ export async function startSotto({
       ticketHash: hashSecret(ticket),
       walletId: row.wallet_id,
       keyHash,
+      generation: found.generation,
       ttlMs,
     });
     return ticket;

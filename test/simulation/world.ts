@@ -397,7 +397,10 @@ export class World {
     if (key === undefined) return;
     const hash = this.#name('ticket');
     this.#controls[0]?.state
-      .mint({ shard, ticketHash: hash, walletId: key.account.walletId, keyHash: key.keyHash, ttlMs: 300_000 })
+      .mint({
+        ...{ shard, ticketHash: hash, walletId: key.account.walletId, keyHash: key.keyHash },
+        ...{ generation: 1, ttlMs: 300_000 },
+      })
       .then(
         ({ result }) => {
           if (result === 'minted') this.#tickets.push({ hash, key, uses: 0 });

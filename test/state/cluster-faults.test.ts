@@ -32,7 +32,14 @@ test('a cluster of which one node lost everything calls no key or ticket wrong',
   for (const shard of shards) await state.putWallet({ shard, walletId: 'wallet', balanceNusd: 1000n, version: 1 });
   for (const [index, keyHash] of keyHashes.entries()) {
     await state.putKey(keyProjection({ shard: shardOf(index), keyHash, walletId: 'wallet' }));
-    const ticket = { shard: shardOf(index), ticketHash: keyHash, walletId: 'wallet', keyHash, ttlMs: 60_000 };
+    const ticket = {
+      shard: shardOf(index),
+      ticketHash: keyHash,
+      walletId: 'wallet',
+      keyHash,
+      generation: 1,
+      ttlMs: 60_000,
+    };
     expect(await state.mint(ticket)).toEqual({ result: 'minted' });
   }
 

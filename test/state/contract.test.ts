@@ -51,7 +51,8 @@ describe.each(drivers)('the state in $name', ({ name, start }) => {
   const fund = (balanceNusd: bigint, version = 1) => state.putWallet({ shard, walletId, balanceNusd, version });
   const putKey = (changes: Parameters<typeof keyProjection>[0] | object = {}) =>
     state.putKey(keyProjection({ shard, keyHash: 'key', walletId, ...changes }));
-  const mint = (ttlMs = 60_000) => state.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', ttlMs });
+  const mint = (ttlMs = 60_000) =>
+    state.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 1, ttlMs });
   const redeem = (request: Partial<RedeemRequest> = {}) =>
     state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
   const settle = (chargeNusd: bigint, holdId = 'hold') => state.settle(settlementOf({ shard, holdId, chargeNusd }));
@@ -721,7 +722,7 @@ describe.each(drivers)('the state in $name', ({ name, start }) => {
           generation: 1,
           shard: each,
         });
-        expect(await state.mint({ shard: each, ...ids, ticketHash: 'ticket', ttlMs: 60_000 })).toEqual({
+        expect(await state.mint({ shard: each, ...ids, ticketHash: 'ticket', generation: 1, ttlMs: 60_000 })).toEqual({
           result: 'minted',
         });
         expect(await state.isTicketValid(each, 'ticket')).toBe(true);
@@ -771,6 +772,15 @@ describe.each(drivers)('the state in $name', ({ name, start }) => {
       expect(await mint()).toEqual({ result: 'not_projected' });
       expect(await wallet()).toBeUndefined();
       await expect(redeem()).rejects.toThrow(new StateUnavailableError('not projected'));
+    });
+
+    test('no ticket is made for a key that is not there yet, or not in this form: it would be called invalid', async () => {
+      await openEpoch(state);
+      await fund(100n);
+      expect(await mint()).toEqual({ result: 'not_projected' });
+      await putKey({ generation: 2 });
+      expect(await mint()).toEqual({ result: 'not_projected' });
+      expect(await state.isTicketValid(shard, 'ticket')).toBe(false);
     });
 
     test('it is not ready', async () => {
@@ -908,7 +918,7 @@ describe.each(drivers)('the state in $name', ({ name, start }) => {
     await putKey({ limitFundsNusd: -1n });
     expect(await mint()).toEqual(result('insufficient'));
     const free = { right: byTicket, amountNusd: 0n, free: true };
-    const asked = { shard, ticketHash: 'ticket', walletId, keyHash: 'key', ttlMs: 60_000, free: true };
+    const asked = { shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 1, ttlMs: 60_000, free: true };
     expect(await state.mint(asked)).toEqual({ result: 'minted' });
     expect(await redeem({ right: byTicket, amountNusd: 0n })).toEqual(result('insufficient'));
     await expect(redeem({ ...free, amountNusd: 1n })).rejects.toThrow(RangeError);

@@ -284,7 +284,14 @@ class HistoryRun {
     if (key === undefined || (earlier !== undefined && (earlier.key !== key || earlier.expiresAt <= now))) return;
     const ttlMs = ttlS * 1000;
     const reply = await this.#both('mint', (state) =>
-      state.mint({ shard, ticketHash, walletId: walletIds[key.wallet] ?? '', keyHash: key.keyHash, ttlMs }),
+      state.mint({
+        shard,
+        ticketHash,
+        walletId: walletIds[key.wallet] ?? '',
+        keyHash: key.keyHash,
+        generation: key.generation,
+        ttlMs,
+      }),
     );
     if (reply?.result !== 'minted' || earlier !== undefined) return;
     this.#minted.set(ticketHash, { key, generation: key.generation, expiresAt: now + ttlMs });

@@ -167,6 +167,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     catalog: { keeper, capabilities },
     tickets: {
       state,
+      projector,
       keeper,
       offers,
       ticketSealingKey: secrets.ticketSealingKey,

@@ -131,7 +131,7 @@ describe('LoadGate', () => {
     expect(after(waits, 5000).length * load.costMs).toBeGreaterThan(15_000 * 0.4);
   });
 
-  it('refuses nobody of thirty who ask again and again, though the process never rests', () => {
+  it.each([30, 100])('refuses nobody of %i who ask again and again, though the process never rests', (clients) => {
     const loop = new PaperLoop();
     let refused = 0;
     let served = 0;
@@ -148,7 +148,7 @@ describe('LoadGate', () => {
         },
       });
     };
-    for (let client = 0; client < 30; client += 1) ask();
+    for (let client = 0; client < clients; client += 1) ask();
     while (loop.now < 10_000) {
       for (const again of waiting.splice(0)) again();
       loop.endTurn();

@@ -1,8 +1,11 @@
 /** How long requests may begin in one turn of the event loop, so that those under way go on in between. */
 const beginMs = 0.5;
-/** How many may wait of a burst, and how many while more comes than can be done. */
+/** How many may wait of a burst, how many at the limit while none had to be refused, and how many while some are. */
 const burstLine = 2000;
+const patientLine = 100;
 const shortLine = 32;
+/** After so many windows without a refusal a line may be patient again. */
+const patientWindows = 20;
 /** For how long those of a burst may still wait once more comes than can be done. */
 const leftoverMs = 250;
 /** How often it is looked at how busy the process is. */
@@ -53,6 +56,8 @@ export class LoadGate {
   #beganAt: number | undefined;
   #window: { readonly from: number; readonly restedMs: number; begun: number; refused: number } | undefined;
   #restless = 0;
+  /** Windows in a row in which nobody was refused. */
+  #calm = patientWindows;
   /** Whether the line is looked at soon without a request. */
   #isAwaited = false;
 
@@ -67,7 +72,7 @@ export class LoadGate {
     this.#window ??= this.#openWindow(now);
     if (this.#beganAt === undefined) this.#openTurn(now);
     const waiting = this.#line.length;
-    if (waiting >= (this.#perMs === undefined ? burstLine : shortLine)) {
+    if (waiting >= this.#mayWait()) {
       if (this.#window !== undefined) this.#window.refused += 1;
       arrival.refuse();
     } else if (waiting > 0 || !this.#mayBegin(now)) {
@@ -76,6 +81,12 @@ export class LoadGate {
       this.#count();
       arrival.begin();
     }
+  }
+
+  #mayWait(): number {
+    if (this.#perMs === undefined) return burstLine;
+    // So many clients that each ask again once they are answered are no overload: their line does not grow.
+    return this.#calm >= patientWindows ? patientLine : shortLine;
   }
 
   #mayBegin(now: number): boolean {
@@ -125,7 +136,8 @@ export class LoadGate {
   #limit(perMs: number): void {
     this.#restless = 0;
     this.#perMs = Math.max(leastPerMs, perMs * fewer);
-    const refused = this.#line.splice(Math.max(shortLine, Math.ceil(this.#perMs * leftoverMs)));
+    const refused = this.#line.splice(Math.max(patientLine, Math.ceil(this.#perMs * leftoverMs)));
+    if (refused.length > 0) this.#calm = 0;
     for (const arrival of refused) arrival.refuse();
   }
 
@@ -140,6 +152,7 @@ export class LoadGate {
     const now = this.#options.now();
     const tookMs = now - window.from;
     const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
+    this.#calm = window.refused > 0 ? 0 : this.#calm + 1;
     if (this.#perMs === undefined) {
       const isAtLimit = rest < limitRest || this.#line.length > 0;
       this.#restless = isAtLimit ? this.#restless + 1 : Math.max(0, this.#restless - 1);

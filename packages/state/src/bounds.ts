@@ -41,7 +41,8 @@ export function assertKey(key: KeyProjection): void {
   assertCount('limitTokens', key.limitTokens);
 }
 
-export function assertMint({ ttlMs }: MintRequest): void {
+export function assertMint({ ttlMs, generation }: MintRequest): void {
+  assertCount('generation', generation);
   assertCount('ttlMs', ttlMs);
 }
 

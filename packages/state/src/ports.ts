@@ -208,6 +208,8 @@ export interface MintRequest {
   readonly ticketHash: string;
   readonly walletId: string;
   readonly keyHash: string;
+  /** Of the key, as the ticket has it: one that the key is not projected at would be refused by every broker. */
+  readonly generation: number;
   readonly ttlMs: number;
   /** For what costs nothing: no balance is asked for. */
   readonly free?: boolean;

@@ -1,4 +1,5 @@
 import { usdToNusd } from '@sotto/money';
+import type pg from 'pg';
 import { insertKey } from '../keys/key-store.ts';
 import { CliError, type CliProcess } from './cli-process.ts';
 import { uuidPattern, withDatabase } from './with-database.ts';
@@ -15,14 +16,14 @@ export async function keyCreate(
   const creditLimitNusd = typeof limit === 'string' ? usdToNusd(Number(limit)) : undefined;
   if (limit !== undefined && creditLimitNusd === undefined)
     throw new CliError(`--limit is \`${limit}\`: it takes an amount in USD`);
-  const { key } = await withDatabase(context, async (pool) => {
+  const { key, isKnown } = await withDatabase(context, async (pool) => {
     const { rows } = await pool.query<{ id: string }>(
       'select id from workspaces where account_id = $1 and is_default',
       [account],
     );
     const [workspace] = rows;
     if (workspace === undefined) throw new CliError(`there is no account ${account}`);
-    return insertKey(pool, {
+    const created = await insertKey(pool, {
       accountId: account,
       workspaceId: workspace.id,
       kind,
@@ -30,7 +31,25 @@ export async function keyCreate(
       creditLimitNusd,
       openaiCompatible: values['no-compatibility'] !== true,
     });
+    return { key: created.key, isKnown: await untilProjected(pool, created.id) };
   });
   context.out(key);
+  if (!isKnown)
+    context.error('Brokers do not know the key yet: they will once a control plane runs and reaches Redis.');
   return 0;
+}
+
+const waitMs = 2000;
+const lookMs = 100;
+
+/** Whether a running control plane tells the brokers of a key soon: one that they do not know is answered 401. */
+async function untilProjected(pool: pg.Pool, keyId: string): Promise<boolean> {
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    const { rows } = await pool.query<{ known: boolean }>(
+      'select projected_generation >= generation as known from api_keys where id = $1',
+      [keyId],
+    );
+    if (rows[0]?.known === true || waitedMs >= waitMs) return rows[0]?.known === true;
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
 }

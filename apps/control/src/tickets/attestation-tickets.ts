@@ -1,6 +1,6 @@
 import { readJsonBody } from '@sotto/http';
 import { bestOfBand, planAttested } from '@sotto/router';
-import { bindingsOf, hashSecret, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
+import { bindingsOf, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
 import {
   type AttestationTicketAnswer,
   type AttestationTicketRequest,
@@ -11,6 +11,7 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
+import { placeMark } from './place-mark.ts';
 import type { TicketDependencies } from './ticket-routes.ts';
 
 /** `POST /v1/inference/attestation-tickets` (interface 4.6): a single-use right to the evidence of one enclave. Free. */
@@ -35,10 +36,9 @@ export async function mintAttestationTicket(
   const planned = planAttested({ model, provider }, context);
   if (!planned.ok) throw new ServiceError(planned.refusal.type, planned.refusal);
   const expiresAt = deps.now() + deps.ticketTtlMs;
-  const shard = shardOfWallet(key.walletId);
   const ticket = sealTicket(deps.ticketSealingKey, {
     v: 1,
-    shard,
+    shard: shardOfWallet(key.walletId),
     generation: key.generation,
     expiresAt,
     bindings: bindingsOf({ operation: 'attestation', model, provider, reasoning: {} }),
@@ -46,9 +46,7 @@ export async function mintAttestationTicket(
     preferences: key.preferences,
     accountRef: sealAccountRef(deps.accountRefKey, key),
   });
-  const { walletId, keyHash } = key;
-  const ticketHash = hashSecret(ticket);
-  const minted = await deps.state.mint({ shard, ticketHash, walletId, keyHash, ttlMs: deps.ticketTtlMs, free: true });
+  const minted = await placeMark(deps, key, { ticket, free: true });
   if (minted.result !== 'minted') throw new ServiceError('service_unavailable');
   return { ticket, expires_at: new Date(expiresAt).toISOString() };
 }

@@ -1,7 +1,7 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
 import { bestOfBand, weakestReachableClass } from '@sotto/router';
-import { bindingsOf, hashSecret, type ProjectionPort, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
+import { bindingsOf, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
 import {
   type Operation,
   parseRequest,
@@ -14,17 +14,16 @@ import type { FastifyInstance } from 'fastify';
 import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
 import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
 import type { PresentedKey } from '../credentials/presented-key.ts';
+import { type MarkDependencies, placeMark } from './place-mark.ts';
 import { operationOf, readTicketQuestion } from './ticket-question.ts';
 
-export interface TicketDependencies {
+export interface TicketDependencies extends MarkDependencies {
   readonly credentials: ApiCredentials;
-  readonly state: ProjectionPort;
   readonly keeper: CatalogKeeper;
   /** False for what is switched off on this deployment. */
   readonly offers: (operation: Operation) => boolean;
   readonly ticketSealingKey: Buffer;
   readonly accountRefKey: Buffer;
-  readonly ticketTtlMs: number;
   readonly now: () => number;
   readonly rateLimit: object;
 }
@@ -57,23 +56,16 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
   if (!weakest.ok) throw new ServiceError(weakest.refusal.type, weakest.refusal);
 
   const expiresAt = deps.now() + deps.ticketTtlMs;
-  const shard = shardOfWallet(key.walletId);
   const ticket = sealTicket(deps.ticketSealingKey, {
     v: 1,
-    shard,
+    shard: shardOfWallet(key.walletId),
     generation: key.generation,
     expiresAt,
     bindings: bindingsOf(bindings),
     preferences: key.preferences,
     accountRef: sealAccountRef(deps.accountRefKey, key),
   });
-  const minted = await deps.state.mint({
-    shard,
-    ticketHash: hashSecret(ticket),
-    walletId: key.walletId,
-    keyHash: key.keyHash,
-    ttlMs: deps.ticketTtlMs,
-  });
+  const minted = await placeMark(deps, key, { ticket });
   if (minted.result === 'not_projected') throw new ServiceError('service_unavailable');
   if (minted.result === 'insufficient') {
     const available = nusdToUsd(minted.availableNusd < 0n ? 0n : minted.availableNusd);

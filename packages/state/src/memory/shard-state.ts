@@ -375,10 +375,11 @@ export class ShardState {
     change();
   }
 
-  mint({ ticketHash, walletId, keyHash, ttlMs, free = false }: MintRequest, change: () => void): MintReply {
-    const { wallets, tickets, epoch = 0 } = this.#data;
+  mint({ ticketHash, walletId, keyHash, generation, ttlMs, free = false }: MintRequest, change: () => void): MintReply {
+    const { wallets, keys, tickets, epoch = 0 } = this.#data;
     const wallet = wallets.get(walletId);
     if (wallet === undefined || wallet.version < 0) return { result: 'not_projected' };
+    if (keys.get(keyHash)?.projection?.generation !== generation) return { result: 'not_projected' };
     const available = availableNusd(wallet);
     if (available <= 0n && !free) return { result: 'insufficient', availableNusd: available };
     this.#sweep();

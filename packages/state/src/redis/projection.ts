@@ -37,13 +37,14 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
 
     async mint(request) {
       assertMint(request);
-      const { shard, ticketHash, walletId, keyHash, ttlMs, free = false } = request;
+      const { shard, ticketHash, walletId, keyHash, generation, ttlMs, free = false } = request;
       const [result, available] = await runner.step('mint', shard, [
         ticketHash,
         walletId,
         keyHash,
         ttlMs,
         free ? 'free' : '',
+        generation,
       ]);
       if (result === 'minted' || result === 'not_projected') return { result };
       if (result === 'insufficient') return { result, availableNusd: BigInt(String(available)) };

@@ -272,14 +272,15 @@ return {count()}
 `;
 
 /**
- * ARGV from 5: ticket hash, wallet id, key hash, ttl ms, 'free' where no balance is asked for. A mark that is there stays: a delayed mint must not renew a
- * used one. It bears the epoch: what an epoch before it had used up may have been forgotten.
+ * ARGV from 5: ticket hash, wallet id, key hash, ttl ms, 'free' where no balance is asked for, generation of the key. A mark
+ * that is there stays: a delayed mint must not renew a used one. It bears the epoch: what an epoch before it had used up
+ * may have been forgotten.
  */
 export const mintScript = `${names}${guard}
 local n, refused, epoch = guard('admit')
 if refused then return refused end
 local w = redis.call('HMGET', wallet_key(ARGV[6]), 'funds', 'held', 'unbooked')
-if not w[1] then return {n, 'not_projected'} end
+if not w[1] or redis.call('HGET', key_key(ARGV[7]), 'gen') ~= ARGV[10] then return {n, 'not_projected'} end
 local available = tonumber(w[1]) - tonumber(w[2] or 0) - tonumber(w[3] or 0)
 if available <= 0 and ARGV[9] ~= 'free' then return {n, 'insufficient', int(available)} end
 redis.call('SET', ticket_key(ARGV[5]), epoch .. ' ' .. ARGV[6] .. ' ' .. ARGV[7], 'PX', ARGV[8], 'NX')
