@@ -1,6 +1,7 @@
-// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control`, `npm run bench`, `npm run fuzz`, `npm run image` and `npm run package`. Plain JavaScript for Node 18 and
-// later, without dependencies: it brings the dependencies and the project's own Node, then runs the command on that
-// Node directly, because npx and pnpm forward neither SIGTERM nor the terminal's intent.
+// The bootstrap behind `npm start`, `npm test`, `npm run check`, `npm run control`, `npm run bench`, `npm run fuzz`,
+// `npm run image`, `npm run package` and `npm run changeset`. Plain JavaScript for Node 18 and later, without dependencies: it
+// brings the dependencies and the project's own Node, then runs the command on that Node directly, because npx and pnpm
+// forward neither SIGTERM nor the terminal's intent.
 
 import { fileURLToPath } from 'node:url';
 import { runSteps } from './check.mjs';
@@ -44,6 +45,7 @@ const commands = {
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);
     return code === 0 ? superviseNode(context, ['packages/client/build/build-package.ts', ...args]) : { code };
   },
+  changeset: (context, args) => superviseNode(context, ['node_modules/@changesets/cli/bin.js', ...args]),
   image: async (context, args) => {
     if (args[0] === 'control') await ensureDashboard(context);
     const { code } = await superviseNode(context, [

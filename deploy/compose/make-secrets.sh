@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 umask 077
 mkdir -p secrets
+mkdir -p -m 755 tls
 cd secrets
 
 random() { head -c "$1" /dev/urandom | base64 | tr -d '\n'; }

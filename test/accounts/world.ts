@@ -52,6 +52,8 @@ export interface AccountsWorld {
 }
 
 export type WorldOptions = Partial<Pick<ControlOptions, 'mailer' | 'openid' | 'limitsRedis' | 'now'>> & {
+  /** In place of a secret made for the world. */
+  readonly sessionSecrets?: readonly [string, string?];
   /** RATE_LIMIT_CONTROL. */
   readonly limit?: number;
   /** The public origin, where it is not the address of the port. */
@@ -78,7 +80,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
   if (!plan.ok) throw new Error(plan.message);
   const stops: (() => Promise<void>)[] = [];
 
-  const start = async ({ limit = 1_000_000, host = '127.0.0.1', ...rest }: WorldOptions) => {
+  const start = async ({ limit = 1_000_000, host = '127.0.0.1', sessionSecrets, ...rest }: WorldOptions) => {
     const port = await freePort();
     const origin = `http://${host}:${port}`;
     const control = await buildControl({
@@ -90,7 +92,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
       confidentialOrigin: 'http://127.0.0.1:1',
       trustedOrigins: [],
       catalogFile: builtInCatalog,
-      secrets,
+      secrets:
+        sessionSecrets === undefined
+          ? secrets
+          : { ...secrets, sessionSecret: sessionSecrets[0], other: { sessionSecret: sessionSecrets[1] } },
       media: { image: false, speech: false },
       ticketTtlMs: 1000,
       limits: { requests: 1000, tokens: 1000, control: limit },
@@ -101,7 +106,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<AccountsWor
     });
     await control.start();
     await control.app.listen({ host: '127.0.0.1', port });
-    stops.push(() => control.stop());
+    stops.push(() => control.stop({ announceMs: 0, graceMs: 1000 }));
     return {
       origin,
       visitor: () => newVisitor(`http://127.0.0.1:${(control.app.server.address() as AddressInfo).port}`),

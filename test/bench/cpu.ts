@@ -17,6 +17,26 @@ function cpuOf(pid: number): number {
   }
 }
 
+/** CPU time that a process and its children have used so far, those that have ended included, in µs, by clock ticks. */
+export function familyMicroseconds(pid: number): number {
+  const statOf = (each: string): readonly string[] =>
+    readFileSync(`/proc/${each}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+  const ticks = (fields: readonly string[], from: number, to: number): number =>
+    fields.slice(from, to).reduce((sum, field) => sum + Number(field), 0);
+  const own = ticks(statOf(String(pid)), 11, 15);
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return children.reduce((sum, child) => {
+    try {
+      const fields = statOf(child);
+      return Number(fields[1]) === pid ? sum + ticks(fields, 11, 13) * 10_000 : sum;
+    } catch {
+      return sum;
+    }
+  }, own * 10_000);
+}
+
 /** Resident memory of processes in MiB. */
 export function residentMiB(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {

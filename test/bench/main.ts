@@ -5,6 +5,7 @@ import type { Part } from './parts/part.ts';
 import { processes } from './parts/processes.ts';
 import { scale } from './parts/scale.ts';
 import { shapes } from './parts/shapes.ts';
+import { sizing } from './parts/sizing.ts';
 import { soak } from './parts/soak.ts';
 import { streams } from './parts/streams.ts';
 import { tickets } from './parts/tickets.ts';
@@ -13,10 +14,17 @@ import { tickets } from './parts/tickets.ts';
  * Measures the broker part by part and writes `docs/PERFORMANCE.md`. Without a name all but `soak`, which takes an hour;
  * `--quick` measures roughly and only prints.
  */
-const parts = { gateways, shapes, tickets, scale, streams, processes, overload, soak } as const satisfies Record<
-  string,
-  Part
->;
+const parts = {
+  gateways,
+  shapes,
+  tickets,
+  scale,
+  streams,
+  processes,
+  sizing,
+  overload,
+  soak,
+} as const satisfies Record<string, Part>;
 const names = Object.keys(parts) as (keyof typeof parts)[];
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

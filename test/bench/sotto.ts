@@ -16,6 +16,8 @@ export interface BenchOptions {
   readonly discardLogs?: boolean;
   /** Whether control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core; default: yes. */
   readonly ledgerYields?: boolean;
+  /** Whether Redis writes to disk before it answers, as in production; default: no. */
+  readonly durable?: boolean;
 }
 
 /** Sotto as two processes on a real Redis and a real Postgres. */
@@ -23,6 +25,8 @@ export interface BenchService {
   readonly service: Service;
   readonly account: TestAccount;
   readonly redisUrl: string;
+  /** Of the servers, where they are processes of ours. */
+  readonly pids: { readonly redis: number | undefined; readonly postgres: number | undefined };
   /** Mints a ticket as control does, without its HTTP. */
   mint(model: string, operation?: Operation): Promise<string>;
   /** The broker asked by key, and by ticket. */
@@ -75,8 +79,9 @@ export async function startSotto({
   enclaves,
   discardLogs,
   ledgerYields = true,
+  durable = false,
 }: BenchOptions): Promise<BenchService | undefined> {
-  const redis = await startTestRedis({ appendOnly: false });
+  const redis = await startTestRedis({ appendOnly: durable });
   if (redis === undefined) return undefined;
   const postgres = await startTestPostgres();
   if (ledgerYields && 'pid' in postgres) yieldTo((postgres as OwnPostgres).pid);
@@ -133,6 +138,7 @@ export async function startSotto({
     service,
     account,
     redisUrl: redis.url,
+    pids: { redis: redis.pid, postgres: 'pid' in postgres ? (postgres as OwnPostgres).pid : undefined },
     mint,
     contender(flow, options = {}) {
       const tickets: string[] = [];

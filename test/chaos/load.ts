@@ -59,7 +59,10 @@ export interface Stage {
  * Sets the stage; undefined where no Redis can be had, and the run then says that it skipped `what`. `toBeKilled`: for
  * tests that kill its servers, which must be processes of ours and keep on disk what they have answered.
  */
-export async function setStage(what: string, { toBeKilled = false } = {}): Promise<Stage | undefined> {
+export async function setStage(
+  what: string,
+  { toBeKilled = false, environment = {} as Readonly<Record<string, string>> } = {},
+): Promise<Stage | undefined> {
   const redis = await startTestRedis(toBeKilled ? { appendOnly: true } : {});
   if (redis === undefined || (toBeKilled && redis.pid === undefined)) {
     noteSkip(what, redisSkipReason);
@@ -74,6 +77,7 @@ export async function setStage(what: string, { toBeKilled = false } = {}): Promi
     redisUrl: redis.url,
     registry: JSON.stringify({ providers: [providerEntry('alpha', provider.baseUrl)] }),
     catalog: catalogWith(pricing),
+    environment,
   });
   return {
     redis,

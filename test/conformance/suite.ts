@@ -29,7 +29,7 @@ export interface Spares {
   readonly keys?: number;
 }
 
-/** Runs concepts against one service, in both planes. */
+/** Runs concepts against one service: embedded, as two processes, and as two on a cluster with a standby behind Postgres. */
 export async function describeConformance(
   name: string,
   concepts: readonly Concept[],
@@ -98,5 +98,6 @@ export async function describeConformance(
       };
       for (const concept of concepts) concept(suite);
     },
+    { planes: ['one', 'two', 'cluster'] },
   );
 }

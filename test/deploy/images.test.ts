@@ -186,6 +186,7 @@ describe('both images together', () => {
     );
     const shared = {
       HOST: '127.0.0.1',
+      DRAIN_DELAY_S: '0',
       REDIS_URL: redis.url,
       TICKET_SEALING_KEY: key(),
       SETTLEMENT_MAC_KEY: key(),

@@ -54,7 +54,7 @@ export async function startOwnBroker(options: OwnBrokerOptions): Promise<OwnBrok
   return {
     baseUrl: `${origin}/v1`,
     async stop() {
-      await broker.drain(100);
+      await broker.drain({ announceMs: 0, graceMs: 100 });
       await state.close();
     },
   };

@@ -9,8 +9,16 @@ const SLOTS = 16_384;
 const FORM_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
+/** A cluster whose nodes can be killed one by one. */
+export interface TestRedisCluster extends TestRedis {
+  readonly members: readonly { kill9(): Promise<void>; restart(): Promise<void> }[];
+}
+
 /** Starts three masters on loopback that share the slots. */
-export async function startRedisCluster(program: string, { appendOnly }: { appendOnly: boolean }): Promise<TestRedis> {
+export async function startRedisCluster(
+  program: string,
+  { appendOnly }: { appendOnly: boolean },
+): Promise<TestRedisCluster> {
   const portSettings = (port: number) => [
     ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf', '--cluster-node-timeout', '2000'],
     ...['--cluster-port', String(port + CLUSTER_BUS_OFFSET), '--cluster-announce-ip', '127.0.0.1'],
@@ -33,6 +41,13 @@ export async function startRedisCluster(program: string, { appendOnly }: { appen
   return {
     url: `${urls[0]}?cluster=1`,
     nodes: urls,
+    members: nodes.map((node) => ({
+      kill9: () => node.kill9(),
+      restart: async () => {
+        await node.restart();
+        await untilWhole(urls);
+      },
+    })),
     get pid() {
       return nodes[0]?.pid;
     },

@@ -1,14 +1,20 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccount, creditAccount, insertKey, migrateDatabase } from '@sotto/control';
+import { nusdToUsd } from '@sotto/money';
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
 import { freePort } from './free-port.ts';
+import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
 import { openTestPool } from './postgres.ts';
+import { until } from './until.ts';
+
+export type { OwnPlane, TestProcess } from './plane.ts';
+export { until } from './until.ts';
 
 export interface ServiceOptions {
   /** `one`: embedded mode, both planes in one process on the in-memory state. `two`: two processes on Redis. */
@@ -40,16 +46,6 @@ export interface ServiceOptions {
   readonly own?: { readonly broker?: OwnPlane; readonly control?: OwnPlane };
 }
 
-export interface OwnPlane {
-  /** Beside what all have, and before it. */
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly flags?: readonly string[];
-  /** A command that runs the one that follows it. */
-  readonly under?: readonly string[];
-  /** Where its log goes, asked at every start; `kept`, the default, is what `logs()` shows. */
-  readonly stdout?: () => number | 'kept';
-}
-
 export interface TestAccount {
   readonly accountId: string;
   readonly workspaceId: string;
@@ -57,16 +53,7 @@ export interface TestAccount {
   readonly managementKey: string;
 }
 
-export interface TestProcess {
-  readonly pid: number;
-  /** Starts it on the same port, and does not wait for it. */
-  start(): void;
-  kill9(): Promise<void>;
-  /** Starts it again on the same port, and waits until it is ready. */
-  restart(): Promise<void>;
-  /** SIGTERM; resolves to the exit code. */
-  terminate(): Promise<number | null>;
-}
+type SecretName = 'TICKET_SEALING_KEY' | 'SETTLEMENT_MAC_KEY' | 'ACCOUNT_REF_KEY' | 'SESSION_SECRET';
 
 /** The service as its users meet it: real processes, over HTTP. */
 export interface Service {
@@ -78,6 +65,8 @@ export interface Service {
   readonly control: TestProcess;
   /** The same as `control` where both planes are one process. */
   readonly broker: TestProcess;
+  /** What the processes were started with, by the names of the variables. */
+  readonly secrets: Readonly<Record<SecretName, string>>;
   /** Everything the processes wrote to stdout and stderr so far. */
   logs(): string;
   /** An account with money and a key of each kind, ready to be used. Default: 10 USD. */
@@ -97,6 +86,8 @@ export interface Service {
   mintTicket(key: string, request: object): Promise<{ ticket: string; privacy_class: string; expires_at: string }>;
   /** Starts a further broker beside the one there is; it ends with the service. */
   addBroker(options?: { readonly port?: number }): Promise<{ readonly process: TestProcess; readonly baseUrl: string }>;
+  /** Starts a further control beside the one there is; it ends with the service. */
+  addControl(): Promise<{ readonly process: TestProcess; readonly controlUrl: string }>;
   /** Puts another catalog in force, and waits until control shows it (SIGHUP). */
   replaceCatalog(catalog: string): Promise<void>;
   /** Runs a command of `sotto-control` on this service's database and Redis. */
@@ -108,7 +99,6 @@ export interface Service {
 
 const node = process.execPath;
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const readyMs = 60_000;
 const newestLogs = 50;
 
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -147,6 +137,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       : { confidential: 'test/kit/mains/confidential.ts', embedded: 'test/kit/mains/embedded.ts' };
   const verification: Record<string, string> =
     options.enclaves === undefined ? {} : { TEST_ENCLAVES: options.enclaves };
+  const controlSettings: Record<string, string> = {
+    ...shared,
+    ...controlSecrets,
+    CONFIDENTIAL_ORIGIN: confidentialOrigin,
+    DATABASE_URL: options.databaseUrl,
+    REDIS_URL: options.redisUrl ?? '',
+    ...options.environment,
+    ...options.controlEnvironment,
+  };
   const withFlags = (own: OwnPlane = {}): OwnPlane => ({
     ...own,
     flags: [...(options.nodeFlags ?? []), ...(own.flags ?? [])],
@@ -188,13 +187,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           new Plane(
             ['apps/control/src/main.ts', 'serve'],
             {
-              ...shared,
-              ...controlSecrets,
-              CONFIDENTIAL_ORIGIN: confidentialOrigin,
-              DATABASE_URL: options.databaseUrl,
-              REDIS_URL: options.redisUrl ?? '',
-              ...options.environment,
-              ...options.controlEnvironment,
+              ...controlSettings,
               ...options.own?.control?.environment,
             },
             [controlOrigin],
@@ -229,6 +222,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     redisUrl: options.planes === 'two' ? options.redisUrl : undefined,
     control,
     broker,
+    secrets: { ...sharedSecrets, ...controlSecrets },
     logs: () => output.join(''),
 
     async createAccount({ usd = 10, preferences } = {}) {
@@ -311,6 +305,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       return { process: plane, baseUrl: `${origin}/v1` };
     },
 
+    async addControl() {
+      const port = await freePort();
+      const origin = `http://127.0.0.1:${port}`;
+      const environment = { ...controlSettings, CONTROL_ORIGIN: controlOrigin, CONTROL_PORT: String(port) };
+      const plane = new Plane(['apps/control/src/main.ts', 'serve'], environment, [origin], output, withFlags());
+      planes.push(plane);
+      plane.start();
+      await plane.ready();
+      return { process: plane, controlUrl: `${origin}/v1` };
+    },
+
     async replaceCatalog(catalog) {
       const listed = async (): Promise<string> => (await fetch(`${controlUrl}/catalog/models`)).text();
       const before = await listed();
@@ -349,7 +354,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         const [row] = rows;
         if (row === undefined || row.balance !== row.ledger) return false;
         balance = BigInt(row.balance);
-        return reserved === 0 && BigInt(Math.round(available * 1e9)) === balance;
+        // The other way round nine million dollars would be a nano-dollar off.
+        return reserved === 0 && available === nusdToUsd(balance);
       }, 'everything is settled');
       return balance;
     },
@@ -378,102 +384,4 @@ async function projected(pool: pg.Pool, accountId: string): Promise<boolean> {
     [accountId],
   );
   return rowCount === 0;
-}
-
-/** Polls until a condition holds; throws what did not come true. */
-export async function until(
-  condition: () => Promise<boolean> | boolean,
-  what: string | (() => string),
-  timeoutMs = 20_000,
-): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  for (;;) {
-    if (await Promise.resolve(condition()).catch(() => false)) return;
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
-
-class Plane implements TestProcess {
-  readonly #args: readonly string[];
-  readonly #environment: Record<string, string>;
-  readonly #origins: readonly string[];
-  readonly #output: string[];
-  readonly #own: OwnPlane;
-  #child: ChildProcess | undefined;
-
-  constructor(
-    args: readonly string[],
-    environment: Record<string, string>,
-    origins: readonly string[],
-    output: string[],
-    own: OwnPlane = {},
-  ) {
-    this.#args = args;
-    this.#environment = environment;
-    this.#origins = origins;
-    this.#output = output;
-    this.#own = own;
-    process.once('exit', () => this.#child?.kill('SIGKILL'));
-  }
-
-  get pid(): number {
-    return this.#child?.pid ?? 0;
-  }
-
-  start(): void {
-    const { flags = [], under = [], stdout = () => 'kept' } = this.#own;
-    const ours = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
-    const [program = node, ...args] = [...under, node, ...ours, ...flags, ...this.#args];
-    const log = stdout();
-    const child = spawn(program, args, {
-      cwd: root,
-      env: this.#environment,
-      stdio: ['ignore', log === 'kept' ? 'pipe' : log, 'pipe'],
-    });
-    const keep = (piece: Buffer): void => {
-      this.#output.push(piece.toString('utf8'));
-    };
-    child.stdout?.on('data', keep);
-    child.stderr?.on('data', keep);
-    this.#child = child;
-  }
-
-  async ready(): Promise<void> {
-    for (const origin of this.#origins) {
-      await until(
-        async () => {
-          if (this.#child?.exitCode != null) throw new Error('it has ended');
-          const answer = await fetch(`${origin}/readyz`);
-          await answer.body?.cancel();
-          return answer.ok;
-        },
-        () => `${this.#args[0]} is ready; it wrote: ${this.#output.slice(-20).join('').slice(-2000)}`,
-        readyMs,
-      );
-    }
-  }
-
-  async kill9(): Promise<void> {
-    await this.#end('SIGKILL');
-  }
-
-  async restart(): Promise<void> {
-    this.start();
-    await this.ready();
-  }
-
-  async terminate(): Promise<number | null> {
-    return this.#end('SIGTERM');
-  }
-
-  #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null)
-      return Promise.resolve(child?.exitCode ?? null);
-    return new Promise((resolve) => {
-      child.once('exit', (code) => resolve(code));
-      child.kill(signal);
-    });
-  }
 }

@@ -80,6 +80,6 @@ describe('secrets', () => {
         `${path}: ${part}`,
       ).toBe(true);
     }
-    expect(linesWith(/timingSafeEqual\(/).length).toBe(3);
+    expect(linesWith(/timingSafeEqual\(/).length).toBe(4);
   });
 });

@@ -1,6 +1,8 @@
 import { type AttestationMode, attestationModes } from '@sotto/attestation/producers';
+import type { Leave } from '@sotto/http';
 import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, setting, type TrustProxy } from '@sotto/settings';
+import type { Keys } from '@sotto/state';
 import { z } from 'zod';
 
 const tlsError =
@@ -16,6 +18,7 @@ const environmentSchema = z.object({
   IMAGE_GENERATION: setting.onOff.default('off'),
   SPEECH_SYNTHESIS: setting.onOff.default('off'),
   TICKET_SEALING_KEY: setting.keyText,
+  OTHER_TICKET_SEALING_KEY: setting.keyText.optional(),
   SETTLEMENT_MAC_KEY: setting.keyText,
   CONFIDENTIAL_SHARE_PORT: setting.onOff.default('off'),
   CONFIDENTIAL_ORIGIN: setting.origin.optional(),
@@ -29,6 +32,7 @@ const environmentSchema = z.object({
   METRICS_PORT: setting.portOrOff,
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
+  ...setting.drain,
   NODE_ENV: z.string().optional(),
 });
 
@@ -53,9 +57,11 @@ export interface BrokerConfig {
   readonly metricsPort: number | undefined;
   readonly trustProxy: TrustProxy;
   readonly logLevel: string;
+  /** How it goes at SIGTERM. */
+  readonly drain: Leave;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
   readonly isProduction: boolean;
-  readonly secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer };
+  readonly secrets: { readonly ticketSealingKey: Keys; readonly settlementMacKey: Buffer };
 }
 
 export type TlsConfig =
@@ -106,9 +112,10 @@ export function readConfig(environment: Environment): ConfigResult {
       metricsPort: env.METRICS_PORT,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
+      drain: setting.readDrain(env),
       isProduction: env.NODE_ENV === 'production',
       secrets: {
-        ticketSealingKey: setting.keyBytes(env.TICKET_SEALING_KEY),
+        ticketSealingKey: setting.keysOf(env.TICKET_SEALING_KEY, env.OTHER_TICKET_SEALING_KEY),
         settlementMacKey: setting.keyBytes(env.SETTLEMENT_MAC_KEY),
       },
     }),

@@ -11,9 +11,6 @@ import { openLog } from './log.ts';
 import { openTls } from './tls/open-tls.ts';
 import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
 
-/** How long running requests may take to come to their end after SIGTERM. */
-const drainMs = 30_000;
-
 /**
  * Runs the broker until a signal ends it. `given` is the environment that the process was given.
  */
@@ -72,7 +69,7 @@ async function start(given: Environment): Promise<void> {
   const stop = (): void => {
     if (stopping) process.exit(1);
     stopping = true;
-    void Promise.all([followed?.stop(), broker.drain(drainMs)])
+    void Promise.all([followed?.stop(), broker.drain(config.drain)])
       .then(() => state.close())
       .then(() => metrics?.close())
       .then(() => process.exit(0));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { randomId, repeat, type ServerOptions } from '@sotto/http';
+import { type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -55,7 +55,7 @@ export interface Broker {
   /** Publishes the registry's public half and begins to follow the shared state. */
   start(): Promise<void>;
   /** Stops admitting, lets what runs come to its end within `graceMs`, and hands every settlement over. */
-  drain(graceMs: number): Promise<void>;
+  drain(leave: Leave): Promise<void>;
 }
 
 /** What is wrong with the registry file, for the one line that ends a start. */
@@ -192,14 +192,10 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       for (const task of tasks) task.start();
       gateway?.upkeep.start();
     },
-    async drain(graceMs) {
+    async drain(leave) {
       draining = true;
       events.lifecycle('draining');
-      const closed = app.close();
-      app.server.closeIdleConnections();
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
-      app.server.closeAllConnections();
-      await closed;
+      await leaveServer(app, leave);
       // A quote that is under way binds nothing that still lives; nobody waits for it.
       void gateway?.upkeep.stop();
       for (const task of tasks) await task.stop();

@@ -18,7 +18,7 @@ const origin = 'http://127.0.0.1:4000';
 const pool = new pg.Pool();
 const auth = buildAuth({
   db: drizzle(pool),
-  secret: 'x'.repeat(32),
+  secrets: ['x'.repeat(32)],
   origin,
   trustedOrigins: [],
   onSignUp: async () => {},
@@ -43,6 +43,7 @@ async function registeredRoutes(): Promise<string[]> {
   initialization.subscribe(watch);
   const app = buildApp({
     sessions: { auth, pool, allowedOrigins: [origin], onAccountMade: async () => {} },
+    sessionSecrets: ['x'.repeat(32)],
     projector: untouched,
     state: untouched,
     catalog: untouched,
@@ -59,7 +60,7 @@ async function registeredRoutes(): Promise<string[]> {
       pool,
       projector: untouched,
       origin,
-      sessionSecret: 'x'.repeat(32),
+      sessionSecrets: ['x'.repeat(32)],
       events: { connectFailed: () => {} },
       now: () => 0,
     }),

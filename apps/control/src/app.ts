@@ -21,6 +21,7 @@ import { registerReference } from './pages/reference.ts';
 import type { Projector } from './projection/projector.ts';
 import { registerRouting } from './routing/routing-routes.ts';
 import { authRoutes } from './sessions/plugin.ts';
+import { type SessionSecrets, signAnew } from './sessions/session-secrets.ts';
 import { registerTee } from './tee/tee-routes.ts';
 import { registerAttestationTickets } from './tickets/attestation-tickets.ts';
 import { registerTickets, type TicketDependencies } from './tickets/ticket-routes.ts';
@@ -31,6 +32,7 @@ import { registerWorkspaces } from './workspaces/workspace-routes.ts';
 
 export interface ControlAppOptions {
   readonly sessions: SessionDependencies;
+  readonly sessionSecrets: SessionSecrets;
   readonly projector: Projector;
   readonly state: ProjectionPort & ReceiptPort;
   readonly catalog: Omit<CatalogRoutesDependencies, 'credentials'>;
@@ -74,6 +76,12 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
         ? new ServiceError('service_unavailable')
         : undefined,
   });
+  if (options.sessionSecrets.length > 1) {
+    app.addHook('onRequest', async ({ raw }) => {
+      const { cookie } = raw.headers;
+      if (cookie !== undefined) raw.headers.cookie = signAnew(cookie, options.sessionSecrets);
+    });
+  }
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
   });

@@ -1,3 +1,4 @@
+import type { Leave } from '@sotto/http';
 import type { MediaSwitches } from '@sotto/router';
 import { type Environment, readSettings, type Settings, setting, type TrustProxy } from '@sotto/settings';
 import { z } from 'zod';
@@ -18,14 +19,18 @@ const environmentSchema = z.object({
   TICKET_TTL_S: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   TICKET_SEALING_KEY: setting.keyText,
   ACCOUNT_REF_KEY: setting.keyText,
+  OTHER_ACCOUNT_REF_KEY: setting.keyText.optional(),
   SETTLEMENT_MAC_KEY: setting.keyText,
+  OTHER_SETTLEMENT_MAC_KEY: setting.keyText.optional(),
   SESSION_SECRET: setting.sessionSecret,
+  OTHER_SESSION_SECRET: setting.sessionSecret.optional(),
   RATE_LIMIT_REQUESTS: setting.count('a number of requests per minute').default(600),
   RATE_LIMIT_TOKENS: setting.count('a number of tokens per minute').default(2_000_000),
   RATE_LIMIT_CONTROL: setting.count('a number of requests per minute').default(600),
   METRICS_PORT: setting.portOrOff,
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
+  ...setting.drain,
   NODE_ENV: z.string().optional(),
 });
 
@@ -46,6 +51,8 @@ export interface ControlConfig {
   readonly metricsPort: number | undefined;
   readonly trustProxy: TrustProxy;
   readonly logLevel: string;
+  /** How it goes at SIGTERM. */
+  readonly drain: Leave;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
   readonly isProduction: boolean;
   readonly billing: BillingSettings;
@@ -58,6 +65,12 @@ export interface ControlSecrets {
   readonly accountRefKey: Buffer;
   readonly settlementMacKey: Buffer;
   readonly sessionSecret: string;
+  /** Of those that are being replaced: what these sealed and signed is believed as well, and nothing is done with them. */
+  readonly other?: {
+    readonly accountRefKey?: Buffer | undefined;
+    readonly settlementMacKey?: Buffer | undefined;
+    readonly sessionSecret?: string | undefined;
+  };
 }
 
 /** Reads the environment; what is wrong comes back as one line. */
@@ -86,6 +99,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       metricsPort: env.METRICS_PORT,
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
+      drain: setting.readDrain(env),
       isProduction: env.NODE_ENV === 'production',
       billing: billing.settings,
       signIn: signIn.settings,
@@ -94,10 +108,18 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
         accountRefKey: setting.keyBytes(env.ACCOUNT_REF_KEY),
         settlementMacKey: setting.keyBytes(env.SETTLEMENT_MAC_KEY),
         sessionSecret: env.SESSION_SECRET,
+        other: {
+          accountRefKey: keyOrNone(env.OTHER_ACCOUNT_REF_KEY),
+          settlementMacKey: keyOrNone(env.OTHER_SETTLEMENT_MAC_KEY),
+          sessionSecret: env.OTHER_SESSION_SECRET,
+        },
       },
     }),
   };
 }
+
+const keyOrNone = (text: string | undefined): Buffer | undefined =>
+  text === undefined ? undefined : setting.keyBytes(text);
 
 /** The part of the environment that commands without a server need. */
 export const readDatabaseUrl = (environment: Environment): Settings<{ DATABASE_URL: string }> =>

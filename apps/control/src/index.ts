@@ -10,6 +10,7 @@ export { builtInBilling } from './billing/built-in-billing.ts';
 export { builtInCatalog } from './catalog/built-in-catalog.ts';
 export { runCli } from './cli/cli.ts';
 export { keepMemoryOutOfDumps } from './cli/core-dumps.ts';
+export { readConfig } from './config.ts';
 export { migrateDatabase, openDatabase } from './database/database.ts';
 export { insertKey } from './keys/key-store.ts';
 export { type AttributedSettlement, type BookingResult, bookSettlements } from './ledger/book-settlements.ts';

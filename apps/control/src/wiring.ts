@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { repeat } from '@sotto/http';
+import { type Leave, leaveServer, repeat } from '@sotto/http';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { EpochKeeper, forEachReachable, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
@@ -26,6 +26,7 @@ import { Projector } from './projection/projector.ts';
 import { buildAuth } from './sessions/auth.ts';
 import type { OpenidSettings } from './sessions/openid-provider.ts';
 import { purgeExpired } from './sessions/purge.ts';
+import { resealFactors } from './sessions/session-secrets.ts';
 import { Settler } from './settler/settler.ts';
 
 export interface ControlOptions {
@@ -70,7 +71,7 @@ export interface Control {
   /** Reads the catalog file again (SIGHUP). */
   reload(): void;
   /** Stops taking requests, books what is there and closes what was opened here. */
-  stop(): Promise<void>;
+  stop(leave: Leave): Promise<void>;
 }
 
 const catalogMs = 500;
@@ -78,6 +79,7 @@ const leaseMs = 1_000;
 const epochMs = 500;
 /** While a shard is to be opened, it is looked at this often. */
 const unsettledMs = 50;
+const resealMs = 60_000;
 const projectMs = 500;
 /** A page of everything is projected anew this often, needed or not. */
 const refreshMs = 2_000;
@@ -93,6 +95,10 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   const metrics = new ControlMetrics();
   const events = metrics.counting(controlEvents(logger));
   const { pool, db, close } = openDatabase(options.databaseUrl);
+  const { other } = secrets;
+  const accountRefKeys = withOther(secrets.accountRefKey, other?.accountRefKey);
+  const settlementMacKeys = withOther(secrets.settlementMacKey, other?.settlementMacKey);
+  const sessionSecrets = withOther(secrets.sessionSecret, other?.sessionSecret);
   const projector = new Projector({ pool, state, accountRefKey: secrets.accountRefKey, limits, events });
   let stopping = false;
   const failed = (task: string) => (error: unknown) => {
@@ -103,7 +109,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     projector.account(accountId).catch(failed('projection'));
   const auth = buildAuth({
     db,
-    secret: secrets.sessionSecret,
+    secrets: sessionSecrets,
     origin,
     trustedOrigins: options.trustedOrigins,
     onSignUp: async ({ id, email }) => onAccountMade(await ensureAccount(pool, { id, name: email })),
@@ -117,15 +123,15 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   const settler = new Settler({
     ledger: postgresSettlementLedger(pool),
     state,
-    settlementMacKey: secrets.settlementMacKey,
-    accountRefKey: secrets.accountRefKey,
+    settlementMacKey: settlementMacKeys,
+    accountRefKey: accountRefKeys,
     events,
   });
   const leases = new LeaseKeeper({ state, declare: () => undefined });
   const epochs = new EpochKeeper({
     state,
-    ledger: postgresEpochLedger({ pool, projector, settler, accountRefKey: secrets.accountRefKey }),
-    macKey: secrets.settlementMacKey,
+    ledger: postgresEpochLedger({ pool, projector, settler, accountRefKey: accountRefKeys }),
+    macKey: settlementMacKeys,
     now: () => performance.now(),
     isAlone: options.isAlone ?? false,
     onOpened: (opened) => events.epochsOpened({ shards: opened }),
@@ -149,7 +155,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     now,
   });
   const connectedApps = options.connectedApps
-    ? buildConnectedApps({ pool, projector, origin, sessionSecret: secrets.sessionSecret, events, now })
+    ? buildConnectedApps({ pool, projector, origin, sessionSecrets, events, now })
     : undefined;
   const offers = (operation: Operation): boolean =>
     isSwitchedOn(options.media, operation) && keeper.isServed(operation);
@@ -162,6 +168,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
 
   const app = await buildApp({
     sessions: { auth, pool, allowedOrigins: [origin, ...options.trustedOrigins], onAccountMade },
+    sessionSecrets,
     projector,
     state,
     catalog: { keeper, capabilities },
@@ -233,6 +240,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       failed('reaper'),
     ),
     repeat(purgeMs, () => purgeExpired(pool, now()), failed('purge')),
+    repeat(resealMs, () => resealFactors(pool, sessionSecrets), failed('reseal')),
     ...billing.tasks(failed),
     ...(connectedApps?.tasks(failed) ?? []),
   ];
@@ -252,13 +260,9 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       });
     },
     reload: () => keeper.reload(),
-    async stop() {
+    async stop(leave) {
       stopping = true;
-      const closed = app.close();
-      app.server.closeIdleConnections();
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 10_000).unref())]);
-      app.server.closeAllConnections();
-      await closed;
+      await leaveServer(app, leave);
       for (const task of [...catalogTasks, ...databaseTasks]) await task.stop();
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
         more = await settler.settleAll().catch(() => false);
@@ -268,3 +272,6 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     },
   };
 }
+
+const withOther = <T>(present: T, other: T | undefined): readonly [T, ...T[]] =>
+  other === undefined ? [present] : [present, other];

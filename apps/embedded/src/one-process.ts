@@ -31,7 +31,7 @@ export interface OneProcessOptions {
 /** How the broker verifies providers' enclaves where it is not as it does by itself: for tests. */
 export type EnclaveVerification = Pick<BrokerOptions, 'engine' | 'enclaves'>;
 
-const drainMs = 10_000;
+const leave = { announceMs: 0, graceMs: 10_000 };
 
 /** Runs both planes in this process, on the in-memory state: embedded mode without Redis, and nowhere else. */
 export async function startOneProcess(options: OneProcessOptions): Promise<RunningPlanes> {
@@ -85,8 +85,8 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     confidentialOrigin: origins.confidential,
     oneProcess: true,
     async stop() {
-      await broker.drain(drainMs);
-      await control.stop();
+      await broker.drain(leave);
+      await control.stop(leave);
       await metrics.close();
     },
   };

@@ -2,6 +2,7 @@ export { bearerToken } from './credentials.ts';
 export { type ErrorTrace, lastWords, traceOf } from './error-trace.ts';
 export { registerHealth } from './health.ts';
 export { readJsonBody } from './json-body.ts';
+export { type Leave, leaveServer } from './leave-server.ts';
 export { type LogOutlet, openLogOutlet } from './log-outlet.ts';
 export { createMetricsApp } from './metrics-app.ts';
 export { registerOpenApi } from './openapi-route.ts';

@@ -25,6 +25,25 @@ export const count = (what: string, max = Number.MAX_SAFE_INTEGER) => {
   return z.coerce.number({ error }).pipe(z.int({ error }).min(1, { error }).max(max, { error }));
 };
 
+/** A number of seconds from 0 to `max`. */
+export const seconds = (max: number) => {
+  const error = `takes a number of seconds from 0 to ${max}`;
+  return z.coerce.number({ error }).pipe(z.number({ error }).min(0, { error }).max(max, { error }));
+};
+
+/** How a plane goes: for how long it says so while it serves on, and how long what runs then may take to end. */
+export const drain = { DRAIN_DELAY_S: seconds(300).optional(), DRAIN_TIMEOUT_S: seconds(3600).default(30) };
+
+/** In production there is a balancer that looks every few seconds who is ready. */
+export const readDrain = (env: {
+  readonly DRAIN_DELAY_S?: number | undefined;
+  readonly DRAIN_TIMEOUT_S: number;
+  readonly NODE_ENV?: string | undefined;
+}): { readonly announceMs: number; readonly graceMs: number } => ({
+  announceMs: (env.DRAIN_DELAY_S ?? (env.NODE_ENV === 'production' ? 5 : 0)) * 1000,
+  graceMs: env.DRAIN_TIMEOUT_S * 1000,
+});
+
 const keyPattern = /^[A-Za-z0-9+/_-]{43}=?$|^[0-9a-fA-F]{64}$/;
 const keyError = 'takes 32 bytes as base64 or as 64 hex characters';
 
@@ -33,6 +52,12 @@ export const keyText = z.string({ error: keyError }).regex(keyPattern, { error: 
 
 /** The bytes of a key that `keyText` accepted. */
 export const keyBytes = (text: string): Buffer => Buffer.from(text, text.length === 64 ? 'hex' : 'base64');
+
+/** A key with the other that is believed while one replaces the other; undefined: there is none. */
+export const keysOf = (text: string, other: string | undefined): [Buffer, ...Buffer[]] => [
+  keyBytes(text),
+  ...(other === undefined ? [] : [keyBytes(other)]),
+];
 
 export const sessionSecret = z
   .string({ error: 'takes at least 32 characters' })

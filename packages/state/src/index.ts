@@ -2,6 +2,7 @@ export { maxMeasurementRecords } from './bounds.ts';
 export { type AccountRef, openAccountRef, sealAccountRef } from './envelopes/account-ref.ts';
 export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/api-key.ts';
 export { type Declaration, signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
+export type { Keys } from './envelopes/keys.ts';
 export { openReceipt, receiptIdOf, sealReceipt } from './envelopes/receipt.ts';
 export { type Settlement, settlementSchema, signSettlement, verifySettlement } from './envelopes/settlement.ts';
 export { bindingsOf, openTicket, sealTicket, type TicketBindings, type TicketEnvelope } from './envelopes/ticket.ts';

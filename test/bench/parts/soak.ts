@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { Pool } from 'undici';
 import { end, startNode } from '../contender.ts';
 import { percentile, residentMiB } from '../cpu.ts';
+import { mixedCatalog, openTraffic } from '../mixed-traffic.ts';
 import { figure } from '../page/report.ts';
-import { type BenchService, benchModel, benchRegistry, startSotto } from '../sotto.ts';
+import { benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
 /** What is looked at every few seconds. */
@@ -29,12 +29,7 @@ export const soak: Part = async ({ quick }) => {
   const upstream = `http://127.0.0.1:${provider.port}/v1`;
   const sotto = await startSotto({
     registry: benchRegistry(upstream),
-    catalog: JSON.stringify({
-      models: [
-        ...['json', 'single-20', 'single-500', 'hold', 'fail'].map((name) => benchModel(name)),
-        benchModel('vectors-1', 'embedding'),
-      ],
-    }),
+    catalog: mixedCatalog,
     discardLogs: true,
     ledgerYields: false,
   });
@@ -73,7 +68,11 @@ export const soak: Part = async ({ quick }) => {
   clearInterval(looking);
   clearInterval(minutely);
   traffic.close();
-  await sotto.service.settled(sotto.account);
+  // An hour is not thrown away for it: the audit says what is wrong.
+  const isSettled = await sotto.service.settled(sotto.account).then(
+    () => true,
+    () => false,
+  );
   const audit = await sotto.service.runControl(['audit']);
   await redis.quit();
   await sotto.stop();
@@ -133,6 +132,7 @@ export const soak: Part = async ({ quick }) => {
         unit: '×',
       })),
       { what: 'soak: unexpected answers', atMost: 0, measured: unexpected.length, unit: '' },
+      { what: 'soak: money still set aside', atMost: 0, measured: isSettled ? 0 : 1, unit: '' },
       { what: 'soak: findings of the audit', atMost: 0, measured: audit.code, unit: '' },
     ],
     plots: [
@@ -171,130 +171,3 @@ async function mostTaken(traffic: ReturnType<typeof openTraffic>, forMs: number)
 }
 
 const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
-
-type Kind = 'whole answers' | 'streams' | 'by ticket' | 'embeddings' | 'left' | 'failed' | 'refused';
-/** Of twenty requests. */
-const mix: readonly Kind[] = [
-  ...Array.from({ length: 6 }, () => 'whole answers' as const),
-  ...Array.from({ length: 6 }, () => 'streams' as const),
-  ...Array.from({ length: 3 }, () => 'by ticket' as const),
-  ...Array.from({ length: 2 }, () => 'embeddings' as const),
-  'left',
-  'failed',
-  'refused',
-];
-
-/** All kinds of requests in turn; `taken` holds how long whole answers took, in ms. */
-function openTraffic({ service, account }: BenchService) {
-  const broker = new Pool(new URL(service.baseUrl).origin, {
-    connections: 512,
-    pipelining: 1,
-    keepAliveTimeout: 60_000,
-  });
-  const control = new Pool(new URL(service.controlUrl).origin, { connections: 64, pipelining: 1 });
-  const taken: number[] = [];
-  const counts: Partial<Record<Kind, number>> = {};
-  const bearer = { authorization: `Bearer ${account.inferenceKey}` };
-  const messages = [{ role: 'user', content: 'What is the capital of France, and how many people live there?' }];
-  const json = { 'content-type': 'application/json' };
-
-  /** Sends one; resolves when it is over. With `leaveAfter` its client leaves after so many bytes. */
-  const send = (path: string, headers: Record<string, string>, body: object, leaveAfter?: number): Promise<number> =>
-    new Promise((resolve) => {
-      let status = 0;
-      let bytes = 0;
-      broker.dispatch(
-        { path: `/v1${path}`, method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) },
-        {
-          onRequestStart() {},
-          onResponseStart(_controller, code) {
-            status = code;
-          },
-          onResponseData(controller, piece) {
-            bytes += piece.length;
-            if (leaveAfter !== undefined && bytes > leaveAfter) controller.abort(new Error('left'));
-          },
-          onResponseEnd: () => resolve(status),
-          onResponseError: () => resolve(leaveAfter === undefined ? 0 : status),
-        },
-      );
-    });
-  const chat = (model: string, stream: boolean) => ({ model: `bench/${model}`, stream, messages, max_tokens: 300 });
-  const wanted: Record<Kind, number> = {
-    ...{ 'whole answers': 200, streams: 200, 'by ticket': 200, embeddings: 200, left: 200, failed: 502, refused: 400 },
-  };
-  const ask = async (kind: Kind, index: number): Promise<number> => {
-    switch (kind) {
-      case 'whole answers':
-        return send('/chat/completions', bearer, chat('json', false));
-      case 'streams':
-        return send('/chat/completions', bearer, chat(index % 10 === 0 ? 'single-500' : 'single-20', true));
-      case 'embeddings':
-        return send('/embeddings', bearer, { model: 'bench/vectors-1', input: 'Some text.' });
-      case 'left':
-        return send('/chat/completions', bearer, chat('single-500', true), 2000);
-      case 'failed':
-        return send('/chat/completions', bearer, chat('fail', false));
-      case 'refused':
-        return send('/chat/completions', bearer, { model: 'bench/json', messages: 'none' });
-      case 'by ticket': {
-        const { statusCode, body } = await control.request({
-          ...{ path: '/v1/inference/tickets', method: 'POST', headers: { ...json, ...bearer } },
-          body: JSON.stringify({ model: 'bench/json' }),
-        });
-        const { ticket = '' } = (await body.json()) as { ticket?: string };
-        if (statusCode !== 200) return 0;
-        return send('/chat/completions', { 'x-router-ticket': ticket }, chat('json', false));
-      }
-    }
-  };
-  let index = 0;
-  const one = async (): Promise<void> => {
-    index += 1;
-    const kind = mix[index % mix.length] ?? 'streams';
-    const startedAt = performance.now();
-    const status = await ask(kind, index).catch(() => 0);
-    if (kind === 'whole answers') taken.push(performance.now() - startedAt);
-    if (status !== wanted[kind]) throw new Error(`${kind} was answered ${status}`);
-    counts[kind] = (counts[kind] ?? 0) + 1;
-  };
-  return {
-    taken,
-    async closedLoop(connections: number, forMs: number): Promise<number> {
-      const startedAt = performance.now();
-      let done = 0;
-      const worker = async (): Promise<void> => {
-        while (performance.now() - startedAt < forMs) {
-          await one();
-          done += 1;
-        }
-      };
-      await Promise.all(Array.from({ length: connections }, worker));
-      return (done * 1000) / (performance.now() - startedAt);
-    },
-    /** Sends at a fixed rate. Resolves to how many of each were answered as expected, and what became of the others. */
-    async openLoop(perSecond: number, forMs: number) {
-      for (const kind of Object.keys(counts) as Kind[]) delete counts[kind];
-      const open = new Set<Promise<void>>();
-      const unexpected: string[] = [];
-      const startedAt = performance.now();
-      let sent = 0;
-      for (let at = 0; at < forMs; at = performance.now() - startedAt) {
-        for (; sent < (at * perSecond) / 1000; sent += 1) {
-          const asking: Promise<void> = one()
-            .catch((error: Error) => void unexpected.push(error.message))
-            .finally(() => open.delete(asking));
-          open.add(asking);
-        }
-        if (unexpected.length > 1000 && unexpected.length > sent / 10) break;
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-      await Promise.all(open);
-      return { counts: { ...counts }, unexpected };
-    },
-    close() {
-      void broker.destroy();
-      void control.destroy();
-    },
-  };
-}

@@ -26,7 +26,7 @@ await broker.start();
 await broker.app.listen({ host: config.host, port: config.port });
 process.on('SIGTERM', () => {
   void broker
-    .drain(10_000)
+    .drain({ announceMs: 0, graceMs: 10_000 })
     .then(() => state.close())
     .then(() => process.exit(0));
 });

@@ -15,6 +15,7 @@ import {
   bindingsOf,
   type HoldBook,
   hashSecret,
+  type Keys,
   openTicket,
   type RateStatus,
   StateUnavailableError,
@@ -57,7 +58,7 @@ export interface AdmissionDependencies {
   readonly holds: HoldBook;
   readonly keys: KeyCache;
   readonly view: SharedView;
-  readonly ticketSealingKey: Buffer;
+  readonly ticketSealingKey: Keys;
   readonly now: () => number;
   /** Draws which of the routes that share traffic goes first. */
   readonly random: () => number;

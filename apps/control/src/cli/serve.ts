@@ -90,7 +90,7 @@ export async function serve(context: CliProcess): Promise<number> {
   }
   await stopped;
   process.once('SIGINT', () => process.exit(1));
-  await control.stop();
+  await control.stop(config.drain);
   await metrics.close();
   limitsRedis?.disconnect();
   await state.close();

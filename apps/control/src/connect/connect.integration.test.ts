@@ -238,7 +238,7 @@ describe('what the protocol keeps', () => {
 });
 
 describe('the keys of the protocol', () => {
-  const secret = 's'.repeat(32);
+  const secret = ['s'.repeat(32)] as const;
 
   it('are made once, whoever starts first, and rest sealed', async () => {
     const now = Date.now();
@@ -253,6 +253,17 @@ describe('the keys of the protocol', () => {
     expect(JSON.stringify(rows)).not.toContain(keys?.cookies[0]);
   });
 
+  it('stay through a change of the secret, which both are believed in meanwhile', async () => {
+    const now = Date.now();
+    const next = 'n'.repeat(32);
+    const before = await readKeys(pool, secret, now);
+    expect(await readKeys(pool, [secret[0], next], now)).toEqual(before);
+    expect(await readKeys(pool, [next, secret[0]], now)).toEqual(before);
+    await purgeKeys(pool, [next, secret[0]], now);
+    expect(await readKeys(pool, [next], now)).toEqual(before);
+    await purgeKeys(pool, [secret[0], next], now);
+  });
+
   it('change with time, and with the secret that they rest under', async () => {
     const now = Date.now();
     const before = await readKeys(pool, secret, now);
@@ -264,7 +275,7 @@ describe('the keys of the protocol', () => {
     await purgeKeys(pool, secret, muchLater);
     const after = await readKeys(pool, secret, muchLater);
     expect(after.signing).toEqual([announced.signing[1]]);
-    const other = await readKeys(pool, 'o'.repeat(32), muchLater);
+    const other = await readKeys(pool, ['o'.repeat(32)], muchLater);
     expect(other.signing[0]).not.toEqual(after.signing[0]);
     // Under the first secret these are lost, and go when they are old.
     await purgeKeys(pool, secret, muchLater + usedMs + 1000);

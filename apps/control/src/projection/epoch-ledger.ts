@@ -1,4 +1,4 @@
-import { type AccountRef, type EpochLedger, openAccountRef } from '@sotto/state';
+import { type AccountRef, type EpochLedger, type Keys, openAccountRef } from '@sotto/state';
 import type pg from 'pg';
 import type { Settler } from '../settler/settler.ts';
 import type { Projector } from './projector.ts';
@@ -7,7 +7,7 @@ export interface EpochLedgerDependencies {
   readonly pool: pg.Pool;
   readonly projector: Projector;
   readonly settler: Settler;
-  readonly accountRefKey: Buffer;
+  readonly accountRefKey: Keys;
 }
 
 /** What a rebuild of the shared state reads from and writes to Postgres. */

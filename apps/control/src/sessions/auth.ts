@@ -24,6 +24,7 @@ import { passkeys } from './passkeys.ts';
 import { sessionRevocation } from './revocation.ts';
 import { securityNotices } from './security-notices.ts';
 import { sessionGates } from './session-gates.ts';
+import { type SessionSecrets, versionedSecrets } from './session-secrets.ts';
 
 const hourS = 60 * 60;
 const dayS = 24 * hourS;
@@ -39,8 +40,8 @@ export interface SignedUpUser {
 export interface AuthDependencies {
   /** Only the tables of `auth-schema.ts` are touched. */
   readonly db: NodePgDatabase<Record<string, unknown>>;
-  /** SESSION_SECRET: signs cookies, encrypts second factors. At least 32 characters. */
-  readonly secret: string;
+  /** SESSION_SECRET: the first signs cookies and encrypts second factors. At least 32 characters each. */
+  readonly secrets: SessionSecrets;
   /** The public control origin, without `/v1`. */
   readonly origin: string;
   /** Further origins whose pages may call with cookies. Exact origins, no patterns. */
@@ -70,8 +71,9 @@ export interface AuthDependencies {
  * an origin is not one.
  */
 export function buildAuth(dependencies: AuthDependencies) {
-  const { db, secret, origin, trustedOrigins, onSignUp, mailer, openid, now } = dependencies;
-  if (secret.length < minSecretLength) throw new Error(`the session secret needs ${minSecretLength} characters`);
+  const { db, secrets, origin, trustedOrigins, onSignUp, mailer, openid, now } = dependencies;
+  if (secrets.some(({ length }) => length < minSecretLength))
+    throw new Error(`the session secret needs ${minSecretLength} characters`);
   const adapter = drizzleAdapter(db, {
     provider: 'pg',
     schema: {
@@ -98,9 +100,9 @@ export function buildAuth(dependencies: AuthDependencies) {
     baseURL: exactOrigin(origin),
     basePath: authBasePath,
     trustedOrigins: trustedOrigins.map(exactOrigin),
-    secret,
+    secret: secrets[0],
     // As a list too, because a lone `secret` yields to BETTER_AUTH_SECRETS in the environment.
-    secrets: [{ version: 1, value: secret }],
+    secrets: versionedSecrets(secrets),
     database: (options: BetterAuthOptions) => hashTokens(adapter(options)),
     databaseHooks: {
       user: { create: { after: ({ id, email, name }) => onSignUp({ id, email, name }) } },

@@ -33,7 +33,7 @@ const toEnvelope: ToEnvelope = (status, code, message, requestId) => {
 const authFor = (publicOrigin: string) =>
   buildAuth({
     db: drizzle(pool),
-    secret: 'a secret for tests, forty characters long',
+    secrets: ['a secret for tests, forty characters long'],
     origin: publicOrigin,
     trustedOrigins: [dashboard],
     onSignUp,

@@ -1,6 +1,7 @@
 import {
   type AccountRef,
   forEachReachable,
+  type Keys,
   openAccountRef,
   type ProjectionPort,
   type SettlementEntry,
@@ -14,8 +15,8 @@ import type { RejectionReason, SettlementLedger } from '../ledger/settlement-led
 export interface SettlerDependencies {
   readonly ledger: SettlementLedger;
   readonly state: Pick<ProjectionPort, 'readSettlements' | 'book' | 'forget' | 'acknowledge'>;
-  readonly settlementMacKey: Buffer;
-  readonly accountRefKey: Buffer;
+  readonly settlementMacKey: Keys;
+  readonly accountRefKey: Keys;
   readonly events: Pick<ControlEvents, 'shortfall' | 'booked' | 'settlementRejected'>;
 }
 

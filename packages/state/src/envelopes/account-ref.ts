@@ -1,3 +1,4 @@
+import type { Keys } from './keys.ts';
 import { seal, unseal } from './sealed.ts';
 
 /** Whom a request belongs to. Known to control only. */
@@ -16,9 +17,9 @@ export function sealAccountRef(key: Buffer, ref: AccountRef): string {
   return seal(key, Buffer.concat(ids), purpose).toString('base64url');
 }
 
-/** Opens a reference; undefined where it was not sealed under this key. */
-export function openAccountRef(key: Buffer, text: string): AccountRef | undefined {
-  const body = unseal(key, Buffer.from(text, 'base64url'), purpose);
+/** Opens a reference; undefined where it was sealed under none of these keys. */
+export function openAccountRef(keys: Keys, text: string): AccountRef | undefined {
+  const body = unseal(keys, Buffer.from(text, 'base64url'), purpose);
   if (body?.length !== 48) return undefined;
   const uuid = (at: number): string =>
     body.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Keys } from './keys.ts';
 import { type Signed, sign, verify } from './signed.ts';
 
 const hold = z.object({
@@ -30,5 +31,5 @@ const purpose = 'sotto declaration v1';
 export const signDeclaration = (key: Buffer, declaration: Declaration): Signed => sign(key, purpose, declaration);
 
 /** Reads a declaration; undefined where its MAC is wrong or it is of no version we read. */
-export const verifyDeclaration = (key: Buffer, signed: Signed): Declaration | undefined =>
-  declarationSchema.safeParse(verify(key, purpose, signed)).data;
+export const verifyDeclaration = (keys: Keys, signed: Signed): Declaration | undefined =>
+  declarationSchema.safeParse(verify(keys, purpose, signed)).data;

@@ -55,6 +55,17 @@ describe('tickets', () => {
       expect(openTicket(key, bad)).toBeUndefined();
   });
 
+  it('open with either of two keys while one replaces the other', () => {
+    const other = randomBytes(32);
+    const tickets = [sealTicket(key, envelope), sealTicket(other, envelope)];
+    for (const keys of [
+      [key, other],
+      [other, key],
+    ] as const)
+      for (const ticket of tickets) expect(openTicket(keys, ticket)).toEqual(envelope);
+    expect(openTicket([other], tickets[0] ?? '')).toBeUndefined();
+  });
+
   it('stay short enough for a header however long the workspace lists are', () => {
     const ids = Array.from({ length: 500 }, (_, i) => `creator-${i}/model-number-${i}`);
     const preferences = {
@@ -105,5 +116,7 @@ describe('settlements', () => {
     expect(verifySettlement(key, { ...signed, payload: signed.payload.replace('"12"', '"13"') })).toBeUndefined();
     expect(verifySettlement(randomBytes(32), signed)).toBeUndefined();
     expect(verifySettlement(key, { payload: 'garbage', mac: signed.mac })).toBeUndefined();
+    expect(verifySettlement([randomBytes(32), key], signed)).toEqual(settlement);
+    expect(verifySettlement([randomBytes(32), randomBytes(32)], signed)).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { type Keys, withAnyKey } from './keys.ts';
 
 const nonceLength = 12;
 const tagLength = 16;
@@ -10,9 +11,11 @@ export function seal(key: Buffer, plaintext: Buffer, purpose: string): Buffer {
   return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Opens what `seal` made under the same key and purpose; undefined for anything else. */
-export function unseal(key: Buffer, sealed: Buffer, purpose: string): Buffer | undefined {
-  if (sealed.length < nonceLength + tagLength) return undefined;
+/** Opens what `seal` made under one of these keys and for this purpose; undefined for anything else. */
+export const unseal = (keys: Keys, sealed: Buffer, purpose: string): Buffer | undefined =>
+  sealed.length < nonceLength + tagLength ? undefined : withAnyKey(keys, (key) => unsealWith(key, sealed, purpose));
+
+function unsealWith(key: Buffer, sealed: Buffer, purpose: string): Buffer | undefined {
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceLength))
       .setAAD(Buffer.from(purpose))

@@ -1,5 +1,6 @@
 import { operations, privacyClassSchema, usageStatuses } from '@sotto/wire';
 import { z } from 'zod';
+import type { Keys } from './keys.ts';
 import { type Signed, sign, verify } from './signed.ts';
 
 const count = z.int().min(0);
@@ -39,5 +40,5 @@ const purpose = 'sotto settlement v1';
 export const signSettlement = (key: Buffer, settlement: Settlement): Signed => sign(key, purpose, settlement);
 
 /** Reads a settlement; undefined where its MAC is wrong or it is of no version we read. */
-export const verifySettlement = (key: Buffer, signed: Signed): Settlement | undefined =>
-  settlementSchema.safeParse(verify(key, purpose, signed)).data;
+export const verifySettlement = (keys: Keys, signed: Signed): Settlement | undefined =>
+  settlementSchema.safeParse(verify(keys, purpose, signed)).data;

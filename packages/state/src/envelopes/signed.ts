@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type Keys, withAnyKey } from './keys.ts';
 
 /** A text with its writer's MAC: whoever writes to Redis cannot write these. */
 export interface Signed {
@@ -12,11 +13,14 @@ export function sign(key: Buffer, purpose: string, value: unknown): Signed {
   return { payload, mac: macOf(key, purpose, payload).toString('base64url') };
 }
 
-/** The value that was signed for this purpose; undefined where the MAC is wrong or the text is no JSON. */
-export function verify(key: Buffer, purpose: string, { payload, mac }: Signed): unknown {
+/** The value that was signed for this purpose by one of these keys; undefined where none did, or the text is no JSON. */
+export function verify(keys: Keys, purpose: string, { payload, mac }: Signed): unknown {
   const given = Buffer.from(mac, 'base64url');
-  const expected = macOf(key, purpose, payload);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  const isOf = (key: Buffer): true | undefined => {
+    const expected = macOf(key, purpose, payload);
+    return (given.length === expected.length && timingSafeEqual(given, expected)) || undefined;
+  };
+  if (withAnyKey(keys, isOf) === undefined) return undefined;
   try {
     return JSON.parse(payload);
   } catch {

@@ -9,6 +9,7 @@ import type {
   ReasoningSelection,
   SpeechSettings,
 } from '@sotto/wire';
+import type { Keys } from './keys.ts';
 import { seal, unseal } from './sealed.ts';
 
 /** What a ticket binds, each part for its own mismatch error: short texts as they are, long ones as digests. */
@@ -49,10 +50,10 @@ export function sealTicket(key: Buffer, envelope: TicketEnvelope): string {
   return prefix + seal(key, body, purpose).toString('base64url');
 }
 
-/** Opens a ticket; undefined where it was not sealed under this key or is of no version we read. */
-export function openTicket(key: Buffer, ticket: string): TicketEnvelope | undefined {
+/** Opens a ticket; undefined where it was sealed under none of these keys or is of no version we read. */
+export function openTicket(keys: Keys, ticket: string): TicketEnvelope | undefined {
   if (!ticket.startsWith(prefix)) return undefined;
-  const body = unseal(key, Buffer.from(ticket.slice(prefix.length), 'base64url'), purpose);
+  const body = unseal(keys, Buffer.from(ticket.slice(prefix.length), 'base64url'), purpose);
   if (body === undefined) return undefined;
   const json =
     body[0] === 1

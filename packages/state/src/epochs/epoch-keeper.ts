@@ -1,5 +1,6 @@
 import type { AccountRef } from '../envelopes/account-ref.ts';
 import { verifyDeclaration } from '../envelopes/declaration.ts';
+import type { Keys } from '../envelopes/keys.ts';
 import { verifySettlement } from '../envelopes/settlement.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
 import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmount, ShardMembers } from '../ports.ts';
@@ -37,7 +38,7 @@ export interface EpochKeeperDependencies {
   readonly state: EpochPort & MembershipPort & Pick<ProjectionPort, 'readNotes' | 'forget'>;
   readonly ledger: EpochLedger;
   /** The brokers' key for what they declare. */
-  readonly macKey: Buffer;
+  readonly macKey: Keys;
   /** A clock in ms that never jumps. */
   readonly now: () => number;
   /** True where there can be no other process that holds anything: nobody is waited for. */

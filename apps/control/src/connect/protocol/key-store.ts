@@ -3,6 +3,7 @@ import type { JWK } from 'oidc-provider';
 import type pg from 'pg';
 import { z } from 'zod';
 import { inTransaction } from '../../database/in-transaction.ts';
+import type { SessionSecrets } from '../../sessions/session-secrets.ts';
 import { type AgedKey, keysInForce, usedMs } from './key-rotation.ts';
 import { derivedKey, openText, sealText } from './sealed-payload.ts';
 
@@ -35,8 +36,8 @@ const jwkSchema = z.record(z.string(), z.string());
  * Reads the keys, and makes those that are missing or due: of several processes one does. What SESSION_SECRET does not
  * open (it was changed) counts as missing.
  */
-export async function readKeys(pool: pg.Pool, sessionSecret: string, now: number): Promise<ProtocolKeys> {
-  const sealing = sealingKey(sessionSecret);
+export async function readKeys(pool: pg.Pool, sessionSecrets: SessionSecrets, now: number): Promise<ProtocolKeys> {
+  const sealing = sealingKeys(sessionSecrets);
   const stored = openKeys(await selectRows(pool), sealing);
   if (!isAnyDue(stored, now)) return toKeys(stored, now);
   const all = await inTransaction(pool, async (client) => {
@@ -49,7 +50,7 @@ export async function readKeys(pool: pg.Pool, sessionSecret: string, now: number
       await client.query('insert into connect_keys (id, kind, sealed, created_at) values ($1, $2, $3, $4)', [
         id,
         kind,
-        sealText(sealing, text),
+        sealText(sealing[0], text),
         new Date(now),
       ]);
     }
@@ -58,9 +59,12 @@ export async function readKeys(pool: pg.Pool, sessionSecret: string, now: number
   return toKeys(all, now);
 }
 
-/** Deletes keys that nothing in force was made with, and as old ones that SESSION_SECRET does not open. */
-export async function purgeKeys(pool: pg.Pool, sessionSecret: string, now: number): Promise<void> {
-  const sealing = sealingKey(sessionSecret);
+/**
+ * Deletes keys that nothing in force was made with, and as old ones that SESSION_SECRET does not open. What another secret
+ * that is believed opens is sealed anew.
+ */
+export async function purgeKeys(pool: pg.Pool, sessionSecrets: SessionSecrets, now: number): Promise<void> {
+  const sealing = sealingKeys(sessionSecrets);
   const rows = await selectRows(pool);
   const stored = openKeys(rows, sealing);
   const obsolete = (['signing', 'cookie'] as const).flatMap((kind) => keysInForce(ofKind(stored, kind), now).obsolete);
@@ -69,18 +73,30 @@ export async function purgeKeys(pool: pg.Pool, sessionSecret: string, now: numbe
   );
   const ids = [...obsolete, ...lost].map(({ id }) => id);
   if (ids.length > 0) await pool.query('delete from connect_keys where id = any($1::text[])', [ids]);
+  for (const { id, sealed } of rows) {
+    const text = openText(sealing[0], sealed) === undefined ? openWithAny(sealing, sealed) : undefined;
+    if (text === undefined) continue;
+    const anew = sealText(sealing[0], text);
+    await pool.query('update connect_keys set sealed = $3 where id = $1 and sealed = $2', [id, sealed, anew]);
+  }
 }
 
-const sealingKey = (sessionSecret: string): Buffer => derivedKey(sessionSecret, 'sotto connected apps: keys');
+const sealingKeys = ([present, ...others]: SessionSecrets): readonly [Buffer, ...Buffer[]] => {
+  const derived = (secret: string): Buffer => derivedKey(secret, 'sotto connected apps: keys');
+  return [derived(present), ...others.map(derived)];
+};
 
 async function selectRows(client: pg.Pool | pg.PoolClient): Promise<Row[]> {
   const { rows } = await client.query<Row>('select id, kind, sealed, created_at from connect_keys');
   return rows;
 }
 
-const openKeys = (rows: readonly Row[], sealing: Buffer): StoredKey[] =>
+const openWithAny = (sealing: readonly Buffer[], sealed: string): string | undefined =>
+  sealing.map((key) => openText(key, sealed)).find((text) => text !== undefined);
+
+const openKeys = (rows: readonly Row[], sealing: readonly Buffer[]): StoredKey[] =>
   rows.flatMap(({ id, kind, sealed, created_at: createdAt }) => {
-    const text = openText(sealing, sealed);
+    const text = openWithAny(sealing, sealed);
     return text === undefined ? [] : [{ id, kind, text, createdAt: createdAt.getTime() }];
   });
 

@@ -1,9 +1,10 @@
 import type { ControlEvents } from '../../events.ts';
+import type { SessionSecrets } from '../../sessions/session-secrets.ts';
 import { purgeKeys, readKeys } from './key-store.ts';
 import { buildProtocol, type Protocol, type ProviderDependencies } from './provider.ts';
 
 export interface ProtocolKeeperDependencies extends Omit<ProviderDependencies, 'onFailure'> {
-  readonly sessionSecret: string;
+  readonly sessionSecrets: SessionSecrets;
   readonly events: Pick<ControlEvents, 'connectFailed'>;
   readonly now: () => number;
 }
@@ -24,8 +25,8 @@ export class ProtocolKeeper {
 
   /** Looks for keys that are new or due, and goes on with them. */
   async refresh(): Promise<Protocol> {
-    const { pool, sessionSecret, events, now } = this.#deps;
-    const keys = await readKeys(pool, sessionSecret, now());
+    const { pool, sessionSecrets, events, now } = this.#deps;
+    const keys = await readKeys(pool, sessionSecrets, now());
     if (this.#current?.fingerprint === keys.fingerprint) return this.#current.protocol;
     const onFailure = (error: unknown): void => events.connectFailed(error);
     const protocol = await buildProtocol({ ...this.#deps, onFailure }, keys);
@@ -34,6 +35,6 @@ export class ProtocolKeeper {
   }
 
   async purge(): Promise<void> {
-    await purgeKeys(this.#deps.pool, this.#deps.sessionSecret, this.#deps.now());
+    await purgeKeys(this.#deps.pool, this.#deps.sessionSecrets, this.#deps.now());
   }
 }

@@ -1,0 +1,253 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../kit/free-port.ts';
+import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
+import { type FakeProvider, startProvider } from '../kit/provider.ts';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import { noteSkip } from '../kit/skips.ts';
+import { until } from '../kit/until.ts';
+import { problemOf } from './given-settings.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const guide = readFileSync(join(root, 'docs/guides/deploy.md'), 'utf8');
+const block = (name: string): string =>
+  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
+
+const units = ['sotto-control', 'sotto-broker'] as const;
+type Unit = (typeof units)[number];
+/** What a unit says, in order. */
+const settingsOf = (unit: Unit): (readonly [string, string])[] =>
+  [...readFileSync(join(root, `deploy/systemd/${unit}.service`), 'utf8').matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, value],
+  );
+const allOf = (unit: Unit, wanted: string): string[] =>
+  settingsOf(unit).flatMap(([name, value]) => (name === wanted ? [value] : []));
+
+let redis: TestRedis | undefined;
+let postgres: TestPostgres;
+let provider: FakeProvider;
+let folder: string;
+const started: ChildProcess[] = [];
+const output: string[] = [];
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sotto-test-systemd-'));
+  redis = await startTestRedis({ appendOnly: true });
+  if (redis === undefined) return noteSkip('the guide for systemd', redisSkipReason);
+  postgres = await startTestPostgres();
+  provider = await startProvider();
+});
+afterAll(async () => {
+  for (const child of started) {
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    if (child.exitCode === null && child.kill('SIGTERM')) await gone;
+  }
+  await provider?.stop();
+  await redis?.stop();
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts what a unit starts, as systemd would, with paths below `folder`. */
+function startUnit(unit: Unit): void {
+  const credentials = join(folder, 'run', unit);
+  mkdirSync(credentials, { recursive: true });
+  const below = (path: string): string => join(folder, path);
+  for (const credential of allOf(unit, 'LoadCredential')) {
+    const [name = '', path = ''] = credential.split(':');
+    cpSync(below(path), join(credentials, name));
+  }
+  const fromFiles = allOf(unit, 'EnvironmentFile').flatMap((path) =>
+    readFileSync(below(path.replace(/^-/, '')), 'utf8')
+      .split('\n')
+      .filter((line) => /^[A-Z]/.test(line)),
+  );
+  const lines = [...fromFiles, ...allOf(unit, 'Environment').map((line) => line.replace('%d', credentials))];
+  const environment = Object.fromEntries(
+    lines.map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
+  );
+  const [command = ''] = allOf(unit, 'ExecStart');
+  // LimitCORE=0 is systemd's to set; here prlimit sets it.
+  const child = spawn(
+    'prlimit',
+    ['--core=0:0', ...command.split(' ').map((word) => word.replace(/^\/opt/, below('/opt')))],
+    {
+      cwd: '/',
+      env: environment as Record<string, string>,
+    },
+  );
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => output.push(String(bytes)));
+  started.push(child);
+}
+
+it('the units are of the form that systemd reads, and lock away all that a plane does not need', () => {
+  for (const unit of units) {
+    const settings = new Map(settingsOf(unit));
+    expect([...settings.keys()]).toEqual(
+      expect.arrayContaining(['DynamicUser', 'NoNewPrivileges', 'ProtectSystem', 'PrivateTmp', 'RestrictNamespaces']),
+    );
+    expect(settings.get('LimitCORE')).toBe('0');
+    // 5 s of going, 30 s of ending, and what is settled after it.
+    expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThanOrEqual(50);
+    const environment = Object.fromEntries(
+      [
+        ...readFileSync(join(root, `deploy/systemd/${unit.slice('sotto-'.length)}.env`), 'utf8').split('\n'),
+        ...allOf(unit, 'Environment'),
+      ]
+        .filter((line) => /^[A-Z]/.test(line))
+        .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
+    ) as Record<string, string>;
+    expect(problemOf(unit === 'sotto-control' ? 'control' : 'broker', environment)).toBeUndefined();
+  }
+  const ofBroker = allOf('sotto-broker', 'LoadCredential').map((credential) => credential.split(':')[0]);
+  expect(ofBroker).toEqual(['redis_url', 'ticket_sealing_key', 'settlement_mac_key']);
+});
+
+it('the commands of the guide, from an empty machine, give a service of two processes', async (context) => {
+  if (redis === undefined) return context.skip('no Redis');
+  const path = process.env.PATH ?? '';
+  const run = (script: string, environment: Readonly<Record<string, string>> = {}): string =>
+    execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { PATH: path, HOME: folder, DESTDIR: folder, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  run(block('systemd'), { DATABASE_URL: await postgres.createDatabase(), REDIS_URL: redis.url });
+  const secrets = join(folder, 'etc/sotto/secrets');
+  expect(readdirSync(secrets).sort()).toEqual([
+    ...['account_ref_key', 'database_url', 'providers.env', 'redis_url', 'session_secret', 'settlement_mac_key'],
+    'ticket_sealing_key',
+  ]);
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+    noteSkip('the units, read by systemd', 'install it (`apt install systemd`).');
+  } else {
+    for (const unit of units) {
+      const verified = spawnSync('systemd-analyze', ['verify', `--root=${folder}`, `${unit}.service`], {
+        encoding: 'utf8',
+      });
+      const ours = verified.stderr
+        .split('\n')
+        .filter((line) => line.includes('sotto') && !/Failed to (load|create)|man page|\/bin\/kill/.test(line));
+      expect(ours, verified.stderr).toEqual([]);
+    }
+  }
+
+  // "Put your names into control.env and broker.env, the keys of your providers into providers.env."
+  const ports = { control: await freePort(), broker: await freePort() };
+  const edit = (file: string, changes: Readonly<Record<string, string>>): void => {
+    const at = join(folder, 'etc/sotto', file);
+    let text = readFileSync(at, 'utf8');
+    for (const [name, value] of Object.entries(changes)) {
+      const line = new RegExp(`^#?${name}=.*$`, 'm');
+      expect(text, `${file} has ${name}`).toMatch(line);
+      text = text.replace(line, `${name}=${value}`);
+    }
+    writeFileSync(at, text);
+  };
+  const brokerOrigin = `https://127.0.0.1:${ports.broker}`;
+  edit('control.env', {
+    CONTROL_ORIGIN: `http://127.0.0.1:${ports.control}`,
+    CONFIDENTIAL_ORIGIN: brokerOrigin,
+    CONTROL_PORT: String(ports.control),
+    CATALOG_FILE: join(folder, 'etc/sotto/catalog.yaml'),
+  });
+  edit('broker.env', {
+    CONFIDENTIAL_ORIGIN: brokerOrigin,
+    HOST: '127.0.0.1',
+    CONFIDENTIAL_PORT: String(ports.broker),
+    ATTESTATION: 'off',
+    PROVIDERS_FILE: join(folder, 'etc/sotto/providers.yaml'),
+  });
+  writeFileSync(join(secrets, 'providers.env'), 'ACME_API_KEY=sk-of-the-operator\n');
+  writeFileSync(
+    join(folder, 'etc/sotto/providers.yaml'),
+    `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", api_key_env: ACME_API_KEY, privacy_class: private}\n`,
+  );
+  writeFileSync(
+    join(folder, 'etc/sotto/catalog.yaml'),
+    `models:
+  - id: acme/small
+    model_type: text
+    context_length: 8000
+    max_output_tokens: 1000
+    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
+`,
+  );
+
+  // In place of systemctl, which needs a machine that systemd runs.
+  for (const unit of units) startUnit(unit);
+  const controlUrl = `http://127.0.0.1:${ports.control}`;
+  await until(
+    () =>
+      fetch(`${controlUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    () => `control is ready; ${output.join('')}`,
+    60_000,
+  );
+  await until(
+    () =>
+      fetchBroker(ports.broker, '/readyz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    () => output.join(''),
+    60_000,
+  );
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+  const installed = { PATH: `${bin}:${join(folder, 'usr/local/bin')}:${path}` };
+  // The doctor asks both origins; this one's certificate is its own, and it says so.
+  const examined = spawnSync('bash', ['-uc', block('systemd-start')], {
+    encoding: 'utf8',
+    env: { HOME: folder, DESTDIR: folder, ...installed },
+  });
+  expect(examined.stdout, examined.stderr).toContain('Postgres');
+  const inferenceKey = run(block('systemd-account'), installed).split('\n').at(-2) ?? '';
+  expect(inferenceKey).toMatch(/^sotto_inf_/);
+
+  const minted = await fetch(`${controlUrl}/v1/inference/tickets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${inferenceKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'acme/small' }),
+  });
+  expect(minted.status, output.join('')).toBe(200);
+  const { ticket } = (await minted.json()) as { ticket: string };
+  const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'Hi' }] });
+  const answered = await fetchBroker(ports.broker, '/v1/chat/completions', { 'x-router-ticket': ticket }, body);
+  expect(answered.status, answered.text).toBe(200);
+  expect(provider.seen.at(-1)?.headers.authorization).toBe('Bearer sk-of-the-operator');
+  expect(run('sotto-control audit', installed)).not.toContain('differ');
+}, 300_000);
+
+/** Over TLS whose certificate is the broker's own. */
+function fetchBroker(
+  port: number,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: string,
+): Promise<{ readonly status: number | undefined; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      ...{ host: '127.0.0.1', port, path, rejectUnauthorized: false },
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+    };
+    const asking = request(options, (answer) => {
+      let text = '';
+      answer.on('data', (bytes) => {
+        text += String(bytes);
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode, text }));
+    });
+    asking.on('error', reject);
+    asking.end(body);
+  });
+}

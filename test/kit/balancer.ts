@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { until } from './until.ts';
+
+export const balancerSkipReason = 'install HAProxy (`apt install haproxy`).';
+
+/** A TCP balancer in front of servers that say by `GET /readyz` whether they can serve. */
+export interface Balancer {
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+export const hasBalancer = (): boolean => spawnSync('haproxy', ['-v']).status === 0;
+
+/**
+ * Starts HAProxy, which looks twice a second who is ready, as a real deployment has it every few seconds.
+ *
+ * @param origins - Of the servers: `http://127.0.0.1:<port>`.
+ */
+export async function startBalancer(origins: readonly string[]): Promise<Balancer> {
+  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-balancer-'));
+  const port = await freePort();
+  const file = join(folder, 'haproxy.cfg');
+  const servers = origins.map(
+    (origin, index) => `  server s${index} ${new URL(origin).host} check inter 500ms fall 2 rise 1`,
+  );
+  writeFileSync(
+    file,
+    `defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 10m
+  timeout server 10m
+  retries 3
+  option redispatch
+listen servers
+  bind 127.0.0.1:${port}
+  balance roundrobin
+  option httpchk GET /readyz
+  http-check expect status 200
+${servers.join('\n')}
+`,
+  );
+  const child: ChildProcess = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+  process.once('exit', () => child.kill('SIGKILL'));
+  const origin = `http://127.0.0.1:${port}`;
+  await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the balancer has servers');
+  return {
+    origin,
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => {
+          rmSync(folder, { recursive: true, force: true });
+          resolve();
+        });
+        child.kill('SIGTERM');
+      }),
+  };
+}

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
+
+const run = promisify(execFile);
+
+export const packagedPostgresSkipReason = 'install Debian’s PostgreSQL (`apt install postgresql`).';
+
+/** A server out of the system's packages: the embedded one comes without `pg_dump`. */
+export interface PackagedPostgres {
+  /** Where `pg_dump` and the like are. */
+  readonly bin: string;
+  /** Makes an empty database; resolves to its URL. */
+  createDatabase(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The folder of the newest packaged programs; undefined where there are none. */
+export async function findPackagedPostgres(): Promise<string | undefined> {
+  const versions = await readdir('/usr/lib/postgresql').catch(() => []);
+  const newest = versions
+    .map(Number)
+    .filter(Number.isInteger)
+    .sort((a, b) => b - a)[0];
+  return newest === undefined ? undefined : `/usr/lib/postgresql/${newest}/bin`;
+}
+
+export async function startPackagedPostgres(bin: string): Promise<PackagedPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'sotto-test-packaged-postgres-'));
+  // PostgreSQL refuses to run as root.
+  const isRoot = process.getuid?.() === 0;
+  const as = (program: string, ...args: readonly string[]) =>
+    isRoot ? run('runuser', ['-u', 'postgres', '--', join(bin, program), ...args]) : run(join(bin, program), args);
+  if (isRoot) await run('chown', ['postgres', folder]);
+  await chmod(folder, 0o711);
+  const data = join(folder, 'data');
+  const port = await freePort();
+  await as('initdb', '-D', data, '-U', 'sotto', '--auth=trust', '--encoding=UTF8', '--no-instructions');
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  await as('pg_ctl', 'start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', settings);
+  const urlOf = (name: string): string => `postgresql://sotto@127.0.0.1:${port}/${name}`;
+  return {
+    bin,
+    async createDatabase(name) {
+      await run(join(bin, 'psql'), [urlOf('postgres'), '-qc', `create database ${name}`]);
+      return urlOf(name);
+    },
+    async stop() {
+      await as('pg_ctl', 'stop', '-w', '-m', 'fast', '-D', data);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** Polls until a condition holds; throws what did not come true. */
+export async function until(
+  condition: () => Promise<boolean> | boolean,
+  what: string | (() => string),
+  timeoutMs = 20_000,
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    if (await Promise.resolve(condition()).catch(() => false)) return;
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
