@@ -1,11 +1,13 @@
 #!/bin/sh
-# Makes the secrets that docker-compose.yml hands to its services, once: what is there stays. Keep a copy of the folder apart
+# Makes the secrets and files that docker-compose.yml hands to its services, once: what is there stays. Keep a copy of the folder apart
 # from backups of the database: who has both has everything but what requests said.
 set -eu
 cd "$(dirname "$0")"
 umask 077
 mkdir -p secrets
-mkdir -p -m 755 tls
+mkdir -p -m 755 tls config
+[ -e config/catalog.yaml ] || install -m 644 ../../apps/control/catalog.yaml config/
+[ -e config/providers.yaml ] || install -m 644 ../../apps/confidential/providers.yaml config/
 cd secrets
 
 random() { head -c "$1" /dev/urandom | base64 | tr -d '\n'; }
@@ -27,3 +29,4 @@ fi
   printf '# The keys of your providers, by the names in the registry, such as OPENAI_API_KEY=sk-...\n' > providers.env
   echo 'made providers.env: put the keys of your providers into it'
 }
+[ -e control.env ] || printf '# Further settings of control, such as STRIPE_SECRET_KEY=..., as the README names them\n' > control.env

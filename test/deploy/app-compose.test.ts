@@ -31,9 +31,11 @@ describe('app-compose.json', () => {
     const { environment, ...broker } = services.broker ?? { image: '', environment: {} as Record<string, string> };
     expect(broker).toMatchObject({ image, read_only: true, cap_drop: ['ALL'], ulimits: { core: 0 } });
     const secrets = ['REDIS_URL', 'TICKET_SEALING_KEY', 'SETTLEMENT_MAC_KEY', 'ACME_API_KEY', 'OPENAI_API_KEY'];
+    const other = 'OTHER_TICKET_SEALING_KEY';
+    expect(environment[other]).toBe(`\${${other}:-}`);
     for (const name of secrets) expect(environment[name]).toBe(`\${${name}}`);
-    expect(app.allowed_envs).toEqual(secrets);
-    const { ACME_API_KEY, OPENAI_API_KEY, ...ours } = environment;
+    expect([...app.allowed_envs].sort()).toEqual([...secrets, other].sort());
+    const { ACME_API_KEY, OPENAI_API_KEY, [other]: _, ...ours } = environment;
     const given = {
       REDIS_URL: 'redis://x:6379',
       TICKET_SEALING_KEY: 'A'.repeat(43),

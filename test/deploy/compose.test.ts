@@ -84,10 +84,7 @@ describe('docker-compose.yml', () => {
             volumes.some((volume) => path.startsWith(volume.split(':')[1] ?? '-')),
             `${name} is mounted`,
           ).toBe(true);
-    expect(full.services.control?.environment).toMatchObject({
-      CONNECTED_APPS: 'on',
-      CATALOG_FILE: '/etc/sotto/catalog.yaml',
-    });
+    expect(full.services.control?.environment).toMatchObject({ CONNECTED_APPS: 'on' });
     expect(() => composeWith({})).toThrow('set it in .env');
   });
 
@@ -111,9 +108,12 @@ describe('docker-compose.yml', () => {
       compose.services[one]?.networks.some((network) => compose.services[other]?.networks.includes(network)) === true;
     expect(shares('broker', 'postgres')).toBe(false);
     expect(shares('broker', 'redis')).toBe(true);
+    expect(shares('broker', 'control')).toBe(false);
+    expect(shares('broker', 'caddy')).toBe(false);
+    expect(shares('broker', 'balancer')).toBe(true);
     expect(shares('control', 'postgres')).toBe(true);
     expect(shares('caddy', 'redis')).toBe(false);
-    for (const network of ['data', 'state', 'planes']) expect(compose.networks[network]?.internal).toBe(true);
+    for (const network of ['data', 'state', 'planes', 'edge']) expect(compose.networks[network]?.internal).toBe(true);
   });
 
   it('pins what is not built here, starts in order of health, and gives what ends time to end', () => {
@@ -151,9 +151,11 @@ describe('its parts', () => {
     mkdirSync(join(folder, 'deploy'));
     cpSync(join(root, 'deploy/compose'), join(folder, 'deploy/compose'), {
       recursive: true,
-      filter: (path) => !path.endsWith('/secrets'),
+      filter: (path) => !/\/(secrets|config|tls)$/.test(path),
     });
     cpSync(join(root, 'docker-compose.yml'), join(folder, 'docker-compose.yml'));
+    for (const file of ['apps/control/catalog.yaml', 'apps/confidential/providers.yaml'])
+      cpSync(join(root, file), join(folder, file), { recursive: true });
     cpSync(join(root, '.env.example'), join(folder, '.env.example'));
   });
   afterEach(async () => {
@@ -195,7 +197,8 @@ describe('its parts', () => {
     run(block('compose'));
     const made = contentsOf();
     expect(Object.keys(made).sort()).toEqual([
-      ...['account_ref_key', 'database_url', 'postgres_password', 'providers.env', 'redis_url', 'redis_users'],
+      ...['account_ref_key', 'control.env', 'database_url', 'postgres_password', 'providers.env'],
+      ...['redis_url', 'redis_users'],
       ...['session_secret', 'settlement_mac_key', 'ticket_sealing_key'],
     ]);
     expect(Object.keys(made)).toEqual(expect.arrayContaining(Object.keys(compose.secrets)));

@@ -205,6 +205,8 @@ describe('both images together', () => {
       CONFIDENTIAL_PORT: String(ports.broker),
       PROVIDERS_FILE: join(folder, 'providers.yaml'),
       ATTESTATION: 'off',
+      // As the Dockerfile sets it.
+      SSL_CERT_FILE: '',
     };
     start(broker.path, [join(broker.path, 'apps/confidential/dist/main.js')], brokerEnvironment);
     start(control.path, [join(control.path, 'apps/control/dist/main.js'), 'serve'], controlEnvironment);

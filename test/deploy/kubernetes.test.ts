@@ -23,6 +23,8 @@ interface Values {
 type Made = any;
 
 const origins = { control: 'https://control.example.com', broker: 'https://api.example.com' };
+/** What has to be said. */
+const said: Values = { origins, broker: { confidential: { kind: 'tdx' } } };
 
 // Debian's packages of Go's libraries are sources in a GOPATH.
 const go = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '', CGO_ENABLED: '0' };
@@ -57,7 +59,7 @@ const isMap = (value: unknown): value is Values => typeof value === 'object' && 
 /** What `helm template` would print, as objects; throws what a template says is wrong. */
 function render(changes: Values = {}): Made[] {
   const context = {
-    Values: merged(merged(values, { origins }), changes),
+    Values: merged(merged(values, said), changes),
     Release: { Name: 'try', Namespace: 'sotto', Service: 'Helm' },
     Chart: { Name: about.name, Version: about.version, AppVersion: about.appVersion },
   };
@@ -104,6 +106,7 @@ const variants: readonly [string, Values][] = [
       catalog: 'models: []\n',
       secrets: { providers: 'provider-keys' },
       features: { imageGeneration: true, speechSynthesis: true, connectedApps: true },
+      imagePullSecrets: [{ name: 'registry' }],
       control: {
         maxReplicas: 0,
         environment: { LOG_LEVEL: 'warn' },
@@ -113,6 +116,7 @@ const variants: readonly [string, Values][] = [
       },
       broker: {
         maxReplicas: 0,
+        confidential: { evidenceVolume: { emptyDir: {} } },
         image: { digest: `sha256:${'a'.repeat(64)}` },
         nodeSelector: { pool: 'confidential' },
         tolerations: [{ key: 'b', operator: 'Exists' }],
@@ -132,10 +136,11 @@ const variants: readonly [string, Values][] = [
 ];
 
 describe('values of the chart', () => {
-  it('need the two origins, and are refused where they are of the wrong form', () => {
+  it('need the two origins and a kind of machine, and are refused where they are of the wrong form', () => {
     expect(validate(values)).toBe(false);
-    const right = merged(values, { origins });
+    const right = merged(values, said);
     expect(validate(right), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate(merged(values, { origins }))).toBe(false);
     for (const wrong of [
       { origins: { control: 'http://control.example.com' } },
       { origins: { broker: 'https://api.example.com/v1' } },
@@ -190,7 +195,10 @@ describe.runIf(hasGo).each(variants)('the chart, %s', (which, changes) => {
     for (const made of all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job')) {
       const pod = podOf(made);
       expect(pod.automountServiceAccountToken).toBe(false);
-      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      expect(pod.securityContext).toMatchObject({ seccompProfile: { type: 'RuntimeDefault' } });
+      // Root of a machine of its own, without root's rights: the kernel gives evidence to nobody else.
+      if (pod.runtimeClassName === undefined) expect(pod.securityContext.runAsNonRoot).toBe(true);
+      else expect([made.metadata.name, pod.securityContext.runAsUser]).toEqual(['try-broker', 0]);
       for (const { name, securityContext, volumeMounts } of containersOf(made)) {
         expect(securityContext, name).toMatchObject({
           ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
@@ -329,14 +337,14 @@ describe.runIf(hasGo)('the chart', () => {
     expect(install.slice(0, 3)).toEqual(['install', 'sotto', 'deploy/kubernetes/sotto']);
     const changes: Values = {};
     for (const [index, flag] of install.entries()) {
-      if (flag !== '--set' && flag !== '--set-file') continue;
+      if (!['--set', '--set-file', '--set-json'].includes(flag)) continue;
       const [path = '', value = ''] = (install[index + 1] ?? '').split(/=(.*)/s);
       const names = path.split('.');
       let at: Values = changes;
       for (const name of names.slice(0, -1)) at = at[name] = (at[name] as Values | undefined) ?? {};
-      const text =
-        flag === '--set' ? value : readFileSync(fileURLToPath(new URL(`../../${value}`, import.meta.url)), 'utf8');
-      at[names.at(-1) ?? ''] = text;
+      const file = (): string => readFileSync(fileURLToPath(new URL(`../../${value}`, import.meta.url)), 'utf8');
+      at[names.at(-1) ?? ''] =
+        flag === '--set' ? value : flag === '--set-json' ? (JSON.parse(value) as readonly unknown[]) : file();
     }
     const all = render(changes);
     for (const plane of ['control', 'broker'] as const) {
@@ -348,6 +356,8 @@ describe.runIf(hasGo)('the chart', () => {
       expect(podOf(made).containers[0].image).toBe(`registry.example.com/sotto-${plane}:0.1.0`);
     }
     expect(secret('sotto-broker')['ticket-sealing-key']).toBe(secret('sotto-control')['ticket-sealing-key']);
+    const policy = find(all, 'NetworkPolicy', 'try-broker');
+    expect(JSON.stringify(policy.spec.egress)).toContain('10.2.0.0/16');
     expect(secret('sotto-providers')).toEqual({ OPENAI_API_KEY: 'sk-x' });
     expect(podOf(find(all, 'Deployment', 'try-broker')).containers[0].envFrom).toEqual([
       { secretRef: { name: 'sotto-providers' } },

@@ -82,6 +82,13 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
   const signIn = readSignInSettings(environment);
   if (!signIn.ok) return signIn;
   const env = read.settings;
+  const same = exchanged.find((name) => env[name] !== undefined && env[name] === env[`OTHER_${name}`]);
+  if (same !== undefined) {
+    return {
+      ok: false,
+      message: `OTHER_${same} is the same as ${same}: it takes the one that replaces it, or was replaced`,
+    };
+  }
   return {
     ok: true,
     settings: Object.freeze({
@@ -117,6 +124,8 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
     }),
   };
 }
+
+const exchanged = ['ACCOUNT_REF_KEY', 'SETTLEMENT_MAC_KEY', 'SESSION_SECRET'] as const;
 
 const keyOrNone = (text: string | undefined): Buffer | undefined =>
   text === undefined ? undefined : setting.keyBytes(text);

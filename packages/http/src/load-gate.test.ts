@@ -158,6 +158,30 @@ describe('LoadGate', () => {
     expect(served * 0.2).toBeGreaterThan(9000);
   });
 
+  it('knows an overload that follows on a hundred who asked for half a minute without a pause', () => {
+    const loop = new PaperLoop();
+    const waiting: (() => void)[] = [];
+    const ask = (): void => {
+      loop.gate.admit({
+        begin() {
+          loop.now += 0.2;
+          waiting.push(ask);
+        },
+        refuse() {},
+      });
+    };
+    for (let client = 0; client < 100; client += 1) ask();
+    while (loop.now < 30_000) {
+      for (const again of waiting.splice(0)) again();
+      loop.endTurn();
+      if (waiting.length === 0) loop.rest(loop.now + 1);
+    }
+    const load = { perMs: 15, costMs: 0.2, pieces: 1, refusalMs: 0.03, forMs: 15_000 };
+    const { waits, refusals } = offer(load, loop);
+    expect(refusals.length).toBeGreaterThan(50_000);
+    expect(part(after(waits, 38_000), 0.99)).toBeLessThan(60);
+  });
+
   it('forgets an overload once it is over', () => {
     const { loop, refusals } = offer({ perMs: 15, costMs: 0.2, pieces: 1, refusalMs: 0.03, forMs: 5000 });
     expect(refusals.length).toBeGreaterThan(0);

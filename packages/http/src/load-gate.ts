@@ -22,6 +22,8 @@ const fewer = 0.9;
 const more = 1.05;
 const leastPerMs = 0.02;
 const creditMs = 4;
+/** A rate so many times that at which requests begin is no limit. */
+const far = 2;
 
 export interface LoadGateOptions {
   /** A clock that never steps back, in ms. */
@@ -160,8 +162,10 @@ export class LoadGate {
     } else if (rest < wantedRest && window.refused > 0) {
       this.#perMs = Math.max(leastPerMs, Math.min(this.#perMs, window.begun / tookMs) * fewer);
     } else if (rest > easyRest || window.refused === 0) {
-      // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload.
-      this.#perMs = rest > idleRest && this.#line.length === 0 ? undefined : this.#perMs * more;
+      // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload. A rate
+      // that is far above what comes limits nothing any more: it is looked for anew when it is needed.
+      const isFree = this.#line.length === 0 && (rest > idleRest || this.#perMs > far * (window.begun / tookMs));
+      this.#perMs = isFree ? undefined : this.#perMs * more;
     }
     // Watched for as long as there is something to decide.
     const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#perMs === undefined;

@@ -8,7 +8,7 @@ export interface MetricsSource {
 
 /** What a process' metrics are read from: `GET /metrics`, to be listened for on a port that is not for the world. */
 export function createMetricsApp(sources: readonly MetricsSource[]): FastifyInstance {
-  const app = Fastify({ logger: false, exposeHeadRoutes: false });
+  const app = Fastify({ logger: false, exposeHeadRoutes: false, forceCloseConnections: true });
   app.get('/metrics', async (_request, reply) => {
     const texts = await Promise.all(sources.map((source) => source.metrics()));
     return reply.header('content-type', sources[0]?.contentType ?? 'text/plain').send(texts.join('\n'));

@@ -86,6 +86,8 @@ const timeouts = {
   headersTimeout: 20_000,
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
+  /** Of TLS: who begins a handshake and does not end it. */
+  handshakeTimeout: 10_000,
 } as const;
 
 /**

@@ -31,9 +31,14 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
     case 'off':
       return undefined;
     case 'files': {
-      const [cert, key] = [readFileSync(config.certFile, 'utf8'), readFileSync(config.keyFile, 'utf8')];
-      createSecureContext({ cert, key });
-      return { options: { ...tlsOptions, cert, key }, follow: undefined, named: undefined };
+      const read = () => ({ cert: readFileSync(config.certFile, 'utf8'), key: readFileSync(config.keyFile, 'utf8') });
+      const first = read();
+      createSecureContext(first);
+      return {
+        options: { ...tlsOptions, ...first },
+        named: undefined,
+        follow: (server) => followFiles(server, first, read),
+      };
     }
     case 'self': {
       const { hostname } = new URL(origin);
@@ -52,6 +57,23 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       };
     }
   }
+}
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Files that were replaced are served once they are a pair: of a renewal in the middle one is still the old one. */
+function followFiles(server: object, first: Pair, read: () => Pair): Repeated {
+  let served = first;
+  return repeat(tendMs, async () => {
+    const found = read();
+    if ((found.cert === served.cert && found.key === served.key) || !(server instanceof Server)) return;
+    createSecureContext(found);
+    server.setSecureContext({ ...tlsOptions, ...found });
+    served = found;
+  });
 }
 
 /** An exchange by files. A request is written whole or not at all: whoever watches the file may read it at any time. */

@@ -16,7 +16,7 @@ export async function keyCreate(
   const creditLimitNusd = typeof limit === 'string' ? usdToNusd(Number(limit)) : undefined;
   if (limit !== undefined && creditLimitNusd === undefined)
     throw new CliError(`--limit is \`${limit}\`: it takes an amount in USD`);
-  const { key, isKnown } = await withDatabase(context, async (pool) => {
+  const isKnown = await withDatabase(context, async (pool) => {
     const { rows } = await pool.query<{ id: string }>(
       'select id from workspaces where account_id = $1 and is_default',
       [account],
@@ -31,9 +31,10 @@ export async function keyCreate(
       creditLimitNusd,
       openaiCompatible: values['no-compatibility'] !== true,
     });
-    return { key: created.key, isKnown: await untilProjected(pool, created.id) };
+    // At once: whatever comes, nobody else has it.
+    context.out(created.key);
+    return untilProjected(pool, created.id);
   });
-  context.out(key);
   if (!isKnown)
     context.error('Brokers do not know the key yet: they will once a control plane runs and reaches Redis.');
   return 0;
