@@ -1,0 +1,1 @@
+export { type Attributes, type RequestTrace, Tracing, type TracingOptions } from './tracing.ts';
