@@ -1,1 +1,2 @@
-export { type Attributes, type RequestTrace, Tracing, type TracingOptions } from './tracing.ts';
+export { openTracing } from './open-tracing.ts';
+export type { RequestTrace, Tracing } from './tracing.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Tracing } from './tracing.ts';
 
-function open({ ratio = 1, random = () => 0.5 } = {}) {
+function open({ ratio = 1, random = (): number => 0.5 } = {}) {
   const sent: string[] = [];
   const lost: number[] = [];
   let now = 1_700_000_000_000.25;
@@ -12,7 +12,10 @@ function open({ ratio = 1, random = () => 0.5 } = {}) {
     ratio,
     now: () => now,
     random,
-    randomHex: (bytes) => (ids += 1).toString(16).padStart(bytes * 2, '0'),
+    randomHex: (bytes) => {
+      ids += 1;
+      return ids.toString(16).padStart(bytes * 2, '0');
+    },
     send: async (body) => {
       if (isDown) throw new Error('nobody is there');
       sent.push(body);

@@ -34,8 +34,8 @@ export interface TracingOptions {
 export interface RequestTrace {
   /** A part of it that has ended. */
   step(name: string, from: number, until: number, attributes?: Attributes): void;
-  /** It is over; what comes after the first time is not looked at. */
-  end(attributes: Attributes): void;
+  /** It is over, now if nothing else is said; what comes after the first time is not looked at. */
+  end(attributes: Attributes, until?: number): void;
 }
 
 /** What is kept until it is sent. */
@@ -67,10 +67,10 @@ export class Tracing {
         const ids = { traceId, spanId: randomHex(8), parentSpanId: spanId };
         steps.push({ ...ids, name: stepName, from: stepFrom, until: stepUntil, attributes, isServer: false });
       },
-      end: (attributes) => {
+      end: (attributes, until = now()) => {
         if (isOver) return;
         isOver = true;
-        this.#keep({ traceId, spanId, name, from, until: now(), attributes, isServer: true });
+        this.#keep({ traceId, spanId, name, from, until, attributes, isServer: true });
         for (const step of steps) this.#keep(step);
       },
     };
