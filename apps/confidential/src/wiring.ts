@@ -105,7 +105,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     options.traces &&
     openTracing({
       ...options.traces,
-      ...{ service: 'sotto-broker', now, random },
+      ...{ service: 'sotto-broker', now },
       onLost: (spans) => events.tracesLost({ spans }),
     });
   const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);

@@ -114,7 +114,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     options.traces &&
     openTracing({
       ...options.traces,
-      ...{ service: 'sotto-control', now, random: Math.random },
+      ...{ service: 'sotto-control', now },
       onLost: (spans) => events.tracesLost({ spans }),
     });
   const auth = buildAuth({

@@ -11,11 +11,11 @@ export const openTracing = (options: {
   readonly url: string;
   readonly ratio: number;
   readonly now: () => number;
-  readonly random: () => number;
   readonly onLost: (spans: number) => void;
 }): Tracing =>
   new Tracing({
     ...options,
+    random: () => randomBytes(4).readUInt32BE() / 2 ** 32,
     randomHex: (bytes) => randomBytes(bytes).toString('hex'),
     async send(body) {
       const answer = await fetch(options.url, {
