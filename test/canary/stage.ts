@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Mailbox, openMailbox } from '../accounts/mailbox.ts';
 import { ask, type Called, type CallOptions, call, type Flow, mint } from '../kit/call.ts';
+import { startCollector } from '../kit/collector.ts';
 import { freePort } from '../kit/free-port.ts';
 import { startTestPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, type ProviderHandler, startProvider } from '../kit/provider.ts';
@@ -78,6 +79,8 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
     'control to the broker': await startRecordingProxy(`http://127.0.0.1:${brokerPort}`),
   };
   const leaks = { control: join(folder, 'control-leak'), broker: join(folder, 'broker-leak') };
+  const collector = await startCollector();
+  const traces = { TRACES_URL: collector.url, TRACES_RATIO: '1' };
   const metricsPorts = { control: await freePort(), broker: await freePort() };
   const ear = await listenToRedis(redis.url);
   const service = await startService({
@@ -85,7 +88,7 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
     databaseUrl,
     redisUrl: redis.url,
     ...routesOf(provider, second),
-    environment: { LOG_LEVEL: 'trace', IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
+    environment: { LOG_LEVEL: 'trace', IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on', ...traces },
     brokerEnvironment: {
       REDIS_URL: wires['broker to Redis'].url,
       METRICS_PORT: String(metricsPorts.broker),
@@ -180,6 +183,7 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
       return {
         ...base,
         metrics: metrics.join('\n'),
+        traces: collector.heard(),
         'the append-only file': await readAppendOnlyFile(redis.url),
         ...Object.fromEntries(wireNames.map((name) => [name, wires[name].heard()])),
       };
@@ -195,7 +199,7 @@ export async function openStage(redis: TestRedis): Promise<CanaryStage> {
       ear.close();
       await service.stop();
       for (const wire of Object.values(wires)) wire.close();
-      await Promise.all([provider.stop(), second.stop(), mailbox.stop()]);
+      await Promise.all([provider.stop(), second.stop(), mailbox.stop(), collector.stop()]);
       await postgres.stop();
       await rm(folder, { recursive: true });
     },

@@ -11,6 +11,7 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/wire': [],
   'packages/settings': [],
   'packages/http': ['wire'],
+  'packages/tracing': [],
   'packages/attestation': [],
   'packages/money': [],
   'packages/router': ['wire', 'money'],
@@ -18,8 +19,10 @@ const mayImport: Record<string, readonly string[]> = {
   'packages/providers': ['wire', 'money', 'router'],
   'packages/openapi': ['wire', 'attestation'],
   'packages/client': ['wire', 'money', 'attestation'],
-  'apps/confidential': ['wire', 'settings', 'http', 'attestation', 'money', 'router', 'state', 'providers', 'openapi'],
-  'apps/control': ['wire', 'settings', 'http', 'money', 'router', 'state', 'openapi'],
+  'apps/confidential': [
+    ...['wire', 'settings', 'http', 'tracing', 'attestation', 'money', 'router', 'state', 'providers', 'openapi'],
+  ],
+  'apps/control': ['wire', 'settings', 'http', 'tracing', 'money', 'router', 'state', 'openapi'],
   'apps/dashboard': ['wire', 'client'],
   'apps/embedded': ['settings', 'http', 'state', 'control', 'confidential'],
 };

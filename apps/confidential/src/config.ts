@@ -33,6 +33,7 @@ const environmentSchema = z.object({
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
   ...setting.drain,
+  ...setting.traces,
   NODE_ENV: z.string().optional(),
 });
 
@@ -59,6 +60,8 @@ export interface BrokerConfig {
   readonly logLevel: string;
   /** How it goes at SIGTERM. */
   readonly drain: Leave;
+  /** Undefined: nothing is traced. */
+  readonly traces: { readonly url: string; readonly ratio: number } | undefined;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
   readonly isProduction: boolean;
   readonly secrets: { readonly ticketSealingKey: Keys; readonly settlementMacKey: Buffer };
@@ -113,6 +116,7 @@ export function readConfig(environment: Environment): ConfigResult {
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
       drain: setting.readDrain(env),
+      traces: setting.readTraces(env),
       isProduction: env.NODE_ENV === 'production',
       secrets: {
         ticketSealingKey: setting.keysOf(env.TICKET_SEALING_KEY, env.OTHER_TICKET_SEALING_KEY),

@@ -1,3 +1,4 @@
+import type { Tracing } from '@sotto/tracing';
 import type { AdmissionDependencies } from './admission/admit.ts';
 import type { BrokerEvents } from './events.ts';
 import type { RequestMeter } from './metrics/broker-metrics.ts';
@@ -20,6 +21,8 @@ export interface InferenceDependencies {
   readonly measurements: MeasurementLog;
   readonly events: BrokerEvents;
   readonly meter: RequestMeter;
+  /** Undefined: nothing is traced. */
+  readonly traces: Pick<Tracing, 'begin'> | undefined;
   readonly now: () => number;
   /** A clock for durations, in ms: it never steps. */
   readonly monotonicNow: () => number;

@@ -21,6 +21,7 @@ export interface BrokerEvents {
   }): void;
   /** Requests of the last second that were refused at the door: more came than could be served. */
   shed(fields: { readonly requests: number }): void;
+  tracesLost(fields: { readonly spans: number }): void;
   attemptFailed(fields: { readonly requestId: string; readonly route: string; readonly outcome: AttemptOutcome }): void;
   /** A provider whose `tee` routes cannot be served as its registry entry stands. */
   teeRefused(fields: { readonly provider: string; readonly reason: string }): void;
@@ -55,6 +56,7 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     request: (fields) => logger.info(fields, 'request'),
     refused: (fields) => logger.info(fields, 'request refused'),
     shed: (fields) => logger.warn(fields, 'requests shed'),
+    tracesLost: (fields) => logger.warn(fields, 'traces lost'),
     attemptFailed: (fields) => logger.warn(fields, 'attempt failed'),
     teeRefused: (fields) => logger.warn(fields, 'tee routes are refused'),
     enclaveRefused: (fields) => logger.error(fields, 'enclave refused'),

@@ -1,7 +1,8 @@
 import type { Metered } from '@sotto/money';
 import type { ReportedUsage, Upstream } from '@sotto/providers';
 import { type AttemptEnd, type MeasuredOutput, measureAttempt, type Route } from '@sotto/router';
-import { headerNames, type Operation } from '@sotto/wire';
+import type { RequestTrace } from '@sotto/tracing';
+import { headerNames, type Operation, ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
 import { RateLimitError } from './admission/redeem.ts';
@@ -32,6 +33,9 @@ export class InferenceRequest {
   readonly deadline: Deadline;
   readonly settlement: RequestSettlement;
   readonly #receipt: RequestReceipt | undefined;
+  readonly #trace: RequestTrace | undefined;
+  /** Since when the present attempt is under way. */
+  #attemptAt = 0;
   readonly #startedAt: number;
   readonly #arrivedAt: number;
   #providerRequestId: string | undefined;
@@ -46,6 +50,7 @@ export class InferenceRequest {
       admission: Admission;
       question: AdmissionQuestion;
       receiptSecret: string | undefined;
+      trace: RequestTrace | undefined;
       startedAt: number;
       arrivedAt: number;
     },
@@ -58,6 +63,7 @@ export class InferenceRequest {
     this.question = context.question;
     this.#startedAt = context.startedAt;
     this.#arrivedAt = context.arrivedAt;
+    this.#trace = context.trace;
     this.client = new ClientLink(context.reply.raw);
     const [first] = context.admission.attempts;
     this.deadline = new Deadline(first === undefined ? 0 : context.question.totalMs(first));
@@ -81,6 +87,8 @@ export class InferenceRequest {
   ): Promise<void> {
     const startedAt = deps.now();
     const arrivedAt = deps.monotonicNow();
+    const trace = deps.traces?.begin(operation, startedAt);
+    const at = (): number => startedAt + deps.monotonicNow() - arrivedAt;
     let question: AdmissionQuestion | undefined;
     let receiptSecret: string | undefined;
     const admission = await admit(deps.admission, { ...http, operation }, () => {
@@ -89,17 +97,20 @@ export class InferenceRequest {
       return question;
     }).catch((error: unknown) => {
       if (error instanceof RateLimitError) setHeaders(http.reply, rateHeaders(error.rate));
+      trace?.end({ operation, ...refusalOf(error) }, at());
       throw error;
     });
     if (question === undefined) throw new Error('admitted without a question');
     deps.meter.admitted(operation, deps.monotonicNow() - arrivedAt);
-    const context = { ...http, admission, question, receiptSecret, startedAt, arrivedAt };
+    trace?.step('admission', startedAt, at());
+    const context = { ...http, admission, question, receiptSecret, trace, startedAt, arrivedAt };
     const inference = new InferenceRequest(deps, operation, context);
     try {
       await serve(inference);
     } catch (error) {
       // Once the answer has begun nobody else can end it: a client must not wait for a rest that will not come.
       if (http.reply.sent && !http.reply.raw.writableEnded) http.reply.raw.destroy();
+      trace?.end({ operation, attempts: inference.attempts, ...refusalOf(error) }, at());
       throw error;
     } finally {
       inference.deadline.clear();
@@ -126,6 +137,7 @@ export class InferenceRequest {
         this.#through(route, provider, (reached) => attempt(route, reached, hasSuccessor)),
       onAttempt: (count) => {
         this.attempts = count;
+        this.#attemptAt = this.#at();
         this.settlement.attempts = count;
       },
       onFailed: (route, failure, startedAt) => this.#attemptFailed(route, failure, startedAt),
@@ -192,6 +204,9 @@ export class InferenceRequest {
   /** Begins a successful answer: takes it out of Fastify's hands and sends its headers, those of interface 4.7 first. */
   beginAnswer(route: Route, ...headers: readonly string[]): void {
     this.deps.meter.answering(this.operation, this.deps.monotonicNow() - this.#arrivedAt);
+    // What follows is the answer itself, which the whole request's span has.
+    const provider = route.publicProviderId;
+    this.#trace?.step('attempt', this.#attemptAt, this.#at(), { provider, outcome: 'served' });
     this.reply.hijack();
     this.client.response.writeHead(200, [
       ...rateHeaders(this.admission.rate),
@@ -207,6 +222,8 @@ export class InferenceRequest {
 
   /** The one log line of a request that was admitted. */
   logged(status: number, route: Route | undefined, error?: string): void {
+    const { operation, attempts } = this;
+    this.#trace?.end({ operation, status, attempts, ...(error === undefined ? {} : { error }) }, this.#at());
     this.deps.events.request({
       requestId: this.request.id,
       operation: this.operation,
@@ -218,6 +235,11 @@ export class InferenceRequest {
     });
   }
 
+  /** Unix ms with fractions: the time of day at which the request came, and what has passed since. */
+  #at(): number {
+    return this.#startedAt + this.deps.monotonicNow() - this.#arrivedAt;
+  }
+
   /** An upstream that the receipt, where one was asked for, hears of. */
   #witnessed(route: Route, upstream: Upstream, sessionId?: string): Upstream {
     return this.#receipt?.witness(upstream, route, sessionId) ?? upstream;
@@ -227,7 +249,9 @@ export class InferenceRequest {
     const { view } = this.deps.admission;
     view.punish(failure.outcome, route, startedAt);
     this.measure(route, { kind: 'failed', outcome: failure.outcome });
-    this.deps.meter.attempted(route.publicProviderId, failure.outcome);
+    const { publicProviderId: provider } = route;
+    this.deps.meter.attempted(provider, failure.outcome);
+    this.#trace?.step('attempt', this.#attemptAt, this.#at(), { provider, outcome: failure.outcome });
     this.deps.events.attemptFailed({ requestId: this.request.id, route: route.id, outcome: failure.outcome });
   }
 }
@@ -243,3 +267,9 @@ export const measuredOutput = ({ usage, estimated }: Metered, bytes: number): Me
 function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
   for (let at = 0; at + 1 < headers.length; at += 2) reply.header(headers[at] ?? '', headers[at + 1]);
 }
+
+/** What a trace says of a request that was refused. */
+const refusalOf = (error: unknown) =>
+  error instanceof ServiceError
+    ? { status: error.status, error: error.type }
+    : { status: 500, error: 'internal_error' };

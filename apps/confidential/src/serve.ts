@@ -53,6 +53,7 @@ async function start(given: Environment): Promise<void> {
     trustProxy: config.trustProxy,
     collateralUrl: config.collateralUrl,
     tls: tls?.options,
+    traces: config.traces,
     gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
   });
   await broker.start();

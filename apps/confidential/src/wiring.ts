@@ -4,6 +4,7 @@ import { providerVendors } from '@sotto/attestation/producers';
 import { type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
+import { openTracing } from '@sotto/tracing';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
@@ -36,6 +37,7 @@ export interface BrokerOptions {
   readonly media: MediaSwitches;
   readonly trustProxy: BrokerConfig['trustProxy'];
   readonly tls?: ServerOptions['tls'];
+  readonly traces?: BrokerConfig['traces'];
   /** How this broker attests itself; undefined: it does not. */
   readonly gateway?: GatewayOptions | undefined;
   /** Where Intel's documents come from instead of Intel. */
@@ -68,6 +70,7 @@ export class RegistryFileError extends Error {
 
 const refreshMs = 500;
 const measureMs = 2_000;
+const traceMs = 2_000;
 const tendMs = 1_000;
 /** One shard after the other: each about once a minute. */
 const reconcileMs = 4_000;
@@ -98,6 +101,13 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     const reason = providers.isAvailable(provider) ? teeObstacle(provider) : undefined;
     if (reason !== undefined) events.teeRefused({ provider: provider.id, reason });
   }
+  const tracing =
+    options.traces &&
+    openTracing({
+      ...options.traces,
+      ...{ service: 'sotto-broker', now },
+      onLost: (spans) => events.tracesLost({ spans }),
+    });
   const registry = publicRegistry(parsed.value, providers.isAvailable, options.media);
   const measurements = new MeasurementLog(state, now);
   const engine = options.engine ?? {
@@ -148,6 +158,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       measurements,
       events,
       meter: metrics,
+      traces: tracing,
       now,
       monotonicNow: () => performance.now(),
       randomId,
@@ -171,6 +182,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const tasks = [
     repeat(refreshMs, follow),
     repeat(measureMs, () => measurements.exchange()),
+    ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush())]),
     repeat(tendMs, () => holds.tend()),
     repeat(reconcileMs, async () => {
       reconciled = (reconciled + 1) % shardCount;
@@ -200,6 +212,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
       void gateway?.upkeep.stop();
       for (const task of tasks) await task.stop();
       await measurements.exchange().catch(() => {});
+      await tracing?.flush();
       for (let tries = 0; tries < 20 && (await holds.flush()) > 0; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 250));
       }

@@ -1,6 +1,7 @@
 import { createServer, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
 import { buildDocument, confidentialOrigin, controlOrigin } from '@sotto/openapi';
 import { type ProjectionPort, type ReceiptPort, StateUnavailableError } from '@sotto/state';
+import type { Tracing } from '@sotto/tracing';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
@@ -33,6 +34,8 @@ import { registerWorkspaces } from './workspaces/workspace-routes.ts';
 export interface ControlAppOptions {
   readonly sessions: SessionDependencies;
   readonly sessionSecrets: SessionSecrets;
+  /** Undefined: nothing is traced. */
+  readonly traces?: Pick<Tracing, 'record'> | undefined;
   readonly projector: Projector;
   readonly state: ProjectionPort & ReceiptPort;
   readonly catalog: Omit<CatalogRoutesDependencies, 'credentials'>;
@@ -89,12 +92,12 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
     // The route's pattern, never the URL: reset links carry secrets in theirs.
     const route = request.routeOptions.url ?? 'unknown';
     if (route === '/healthz' || route === '/readyz') return;
-    events.request({
-      requestId: request.id,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      durationMs: Math.round(reply.elapsedTime),
+    const { method } = request;
+    const status = reply.statusCode;
+    events.request({ requestId: request.id, method, route, status, durationMs: Math.round(reply.elapsedTime) });
+    options.traces?.record(`${method} ${route}`, options.now() - reply.elapsedTime, {
+      ...{ method, route, status },
+      ...(status >= 500 ? { error: String(status) } : {}),
     });
   });
   await registerRateLimits(app, options.limits);

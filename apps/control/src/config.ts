@@ -31,6 +31,7 @@ const environmentSchema = z.object({
   TRUST_PROXY: setting.trustProxy,
   LOG_LEVEL: setting.logLevel.default('info'),
   ...setting.drain,
+  ...setting.traces,
   NODE_ENV: z.string().optional(),
 });
 
@@ -53,6 +54,8 @@ export interface ControlConfig {
   readonly logLevel: string;
   /** How it goes at SIGTERM. */
   readonly drain: Leave;
+  /** Undefined: nothing is traced. */
+  readonly traces: { readonly url: string; readonly ratio: number } | undefined;
   /** With NODE_ENV=production: then Redis must keep what it has answered. */
   readonly isProduction: boolean;
   readonly billing: BillingSettings;
@@ -107,6 +110,7 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       trustProxy: env.TRUST_PROXY,
       logLevel: env.LOG_LEVEL,
       drain: setting.readDrain(env),
+      traces: setting.readTraces(env),
       isProduction: env.NODE_ENV === 'production',
       billing: billing.settings,
       signIn: signIn.settings,

@@ -13,6 +13,7 @@ export interface ControlEvents {
   }): void;
   /** Requests of the last second that were refused at the door: more came than could be served. */
   shed(fields: { readonly requests: number }): void;
+  tracesLost(fields: { readonly spans: number }): void;
   unexpected(error: ErrorTrace, requestId: string): void;
   catalogRefused(file: string, problems: readonly FileProblem[]): void;
   catalogInForce(fields: { readonly file: string; readonly digest: string; readonly models: number }): void;
@@ -50,6 +51,7 @@ export function controlEvents(logger: Logger): ControlEvents {
   return {
     request: (fields) => logger.info(fields, 'request'),
     shed: (fields) => logger.warn(fields, 'requests shed'),
+    tracesLost: (fields) => logger.warn(fields, 'traces lost'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     catalogRefused: (file, problems) =>
       logger.error({ file, problems: problems.slice(0, 20) }, 'catalog refused; the one in force stays'),

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type Leave, leaveServer, repeat } from '@sotto/http';
 import { isSwitchedOn, type MediaSwitches } from '@sotto/router';
 import { EpochKeeper, forEachReachable, LeaseKeeper, leaseGraceMs, type State, shards } from '@sotto/state';
+import { openTracing } from '@sotto/tracing';
 import type { CapabilitiesAnswer, Operation } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
@@ -48,6 +49,7 @@ export interface ControlOptions {
   readonly limits: ControlConfig['limits'];
   readonly limitsRedis: Redis | undefined;
   readonly trustProxy: ControlConfig['trustProxy'];
+  readonly traces?: ControlConfig['traces'];
   /** True where no other process can hold anything in the state: in one process with the broker. */
   readonly isAlone?: boolean;
   readonly billing: BillingOptions;
@@ -80,6 +82,7 @@ const epochMs = 500;
 /** While a shard is to be opened, it is looked at this often. */
 const unsettledMs = 50;
 const resealMs = 60_000;
+const traceMs = 2_000;
 const projectMs = 500;
 /** A page of everything is projected anew this often, needed or not. */
 const refreshMs = 2_000;
@@ -107,6 +110,13 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
   // Where the state is away or being rebuilt, the account is projected with whatever else has changed.
   const onAccountMade = ({ accountId }: { accountId: string }): Promise<void> =>
     projector.account(accountId).catch(failed('projection'));
+  const tracing =
+    options.traces &&
+    openTracing({
+      ...options.traces,
+      ...{ service: 'sotto-control', now },
+      onLost: (spans) => events.tracesLost({ spans }),
+    });
   const auth = buildAuth({
     db,
     secrets: sessionSecrets,
@@ -198,12 +208,14 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       );
     },
     trustProxy: options.trustProxy,
+    traces: tracing,
     now,
   });
 
   const catalogTasks = [
     repeat(catalogMs, () => keeper.follow(), failed('catalog')),
     repeat(measureMs, () => keeper.refreshMeasurements(), failed('measurements')),
+    ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]),
   ];
   const databaseTasks = [
     repeat(leaseMs, () => leases.tend(), failed('leases')),
@@ -267,6 +279,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       for (let more = true, rounds = 0; more && rounds < 100; rounds += 1)
         more = await settler.settleAll().catch(() => false);
       options.mailer?.close();
+      await tracing?.flush();
       await leases.leave();
       await close();
     },

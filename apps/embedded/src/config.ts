@@ -40,6 +40,7 @@ const environmentSchema = z.object({
     .default('off'),
   ATTESTATION: z.enum(attestationModes, { error: `takes ${attestationModes.join(', ')}` }).default('auto'),
   METRICS_PORT: setting.portOrOff,
+  ...setting.traces,
   LOG_LEVEL: setting.logLevel.default('warn'),
   NODE_ENV: z.string().optional(),
 });
@@ -62,6 +63,8 @@ export interface EmbeddedConfig {
   readonly limits: { readonly requests: number; readonly tokens: number; readonly control: number };
   /** Undefined: no metrics are served. With two processes the broker has the port after it. */
   readonly metricsPort: number | undefined;
+  /** Undefined: nothing is traced. */
+  readonly traces: { readonly url: string; readonly ratio: number } | undefined;
   readonly attestation: AttestationMode;
   readonly logLevel: string;
   readonly billing: BillingSettings;
@@ -112,6 +115,7 @@ export function readConfig(environment: Environment, projectDir: string): Config
       host: env.HOST,
       controlPort: env.CONTROL_PORT,
       metricsPort: env.METRICS_PORT,
+      traces: setting.readTraces(env),
       confidentialPort: env.CONFIDENTIAL_PORT,
       controlOrigin: env.CONTROL_ORIGIN,
       confidentialOrigin: env.CONFIDENTIAL_ORIGIN,

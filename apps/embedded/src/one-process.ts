@@ -68,6 +68,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     limits: config.limits,
     limitsRedis: undefined,
     trustProxy: false,
+    traces: config.traces,
     billing: { plan: plan.settings, rails: config.billing.rails },
     mailer: config.signIn.smtp ? smtpMail(config.signIn.smtp) : printMail((text) => process.stdout.write(text)),
     openid: config.signIn.openid,
@@ -119,6 +120,7 @@ async function openBroker(
       secrets,
       media: config.media,
       trustProxy: false,
+      traces: config.traces,
       gateway: producer && { origin: origins.confidential, producer, tlsKeys: undefined },
     });
   } catch (error) {

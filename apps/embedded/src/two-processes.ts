@@ -25,6 +25,7 @@ export async function startTwoProcesses(options: OneProcessOptions): Promise<Run
     TICKET_SEALING_KEY: secrets.TICKET_SEALING_KEY,
     SETTLEMENT_MAC_KEY: secrets.SETTLEMENT_MAC_KEY,
     LOG_LEVEL: config.logLevel,
+    ...(config.traces && { TRACES_URL: config.traces.url, TRACES_RATIO: String(config.traces.ratio) }),
     IMAGE_GENERATION: config.media.image ? 'on' : 'off',
     SPEECH_SYNTHESIS: config.media.speech ? 'on' : 'off',
   };

@@ -31,6 +31,32 @@ export const seconds = (max: number) => {
   return z.coerce.number({ error }).pipe(z.number({ error }).min(0, { error }).max(max, { error }));
 };
 
+/** Where traces go, and of which part of the requests there are some. */
+export const traces = {
+  TRACES_URL: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+      error: 'takes the address of an OpenTelemetry collector, such as http://collector:4318/v1/traces',
+    })
+    .optional(),
+  TRACES_RATIO: z.coerce
+    .number({ error: 'takes a number from 0 to 1' })
+    .pipe(
+      z
+        .number({ error: 'takes a number from 0 to 1' })
+        .min(0, { error: 'takes a number from 0 to 1' })
+        .max(1, { error: 'takes a number from 0 to 1' }),
+    )
+    .default(0.01),
+};
+
+/** What `traces` says; undefined: nothing is traced. */
+export const readTraces = (env: {
+  readonly TRACES_URL?: string | undefined;
+  readonly TRACES_RATIO: number;
+}): { readonly url: string; readonly ratio: number } | undefined =>
+  env.TRACES_URL === undefined ? undefined : { url: env.TRACES_URL, ratio: env.TRACES_RATIO };
+
 /** How a plane goes: for how long it says so while it serves on, and how long what runs then may take to end. */
 export const drain = { DRAIN_DELAY_S: seconds(300).optional(), DRAIN_TIMEOUT_S: seconds(3600).default(30) };
 

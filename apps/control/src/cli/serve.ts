@@ -69,6 +69,7 @@ export async function serve(context: CliProcess): Promise<number> {
     limits: config.limits,
     limitsRedis,
     trustProxy: config.trustProxy,
+    traces: config.traces,
     billing: { plan: plan.settings, rails: config.billing.rails },
     mailer: config.signIn.smtp && smtpMail(config.signIn.smtp),
     openid: config.signIn.openid,

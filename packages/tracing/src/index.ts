@@ -1,0 +1,2 @@
+export { openTracing } from './open-tracing.ts';
+export type { RequestTrace, Tracing } from './tracing.ts';

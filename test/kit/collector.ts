@@ -1,0 +1,72 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface CollectedSpan {
+  readonly service: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Stands for an OpenTelemetry collector. */
+export interface Collector {
+  readonly url: string;
+  /** All that was sent to it, as it was sent. */
+  heard(): string;
+  spans(): CollectedSpan[];
+  stop(): Promise<void>;
+}
+
+type Attribute = {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string; readonly intValue?: string };
+};
+
+export async function startCollector(): Promise<Collector> {
+  const bodies: string[] = [];
+  const headers: string[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    headers.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    request.on('data', (piece) => {
+      body += String(piece);
+    });
+    request.on('end', () => {
+      bodies.push(body);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const flat = (attributes: readonly Attribute[]): Record<string, string> =>
+    Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? '']));
+  return {
+    url: `http://127.0.0.1:${port}/v1/traces`,
+    heard: () => [...headers, ...bodies].join('\n'),
+    spans: () =>
+      bodies.flatMap((body) =>
+        JSON.parse(body).resourceSpans.flatMap(
+          // biome-ignore lint/suspicious/noExplicitAny: what a test expects of it is what it tests.
+          ({ resource, scopeSpans }: any) =>
+            // biome-ignore lint/suspicious/noExplicitAny: likewise.
+            scopeSpans.flatMap(({ spans }: any) =>
+              // biome-ignore lint/suspicious/noExplicitAny: likewise.
+              spans.map((span: any) => ({
+                ...span,
+                service: flat(resource.attributes)['service.name'] ?? '',
+                attributes: flat(span.attributes),
+              })),
+            ),
+        ),
+      ),
+    stop: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
