@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectFair, startLoad } from '../chaos/load.ts';
 import { bearer, type Called, call, errorOf } from '../kit/call.ts';
 import { scripted } from '../kit/scripted-provider.ts';
+import { until } from '../kit/until.ts';
 import { usageOf } from '../money/world.ts';
 import { type BalancedStage, roll, setBalancedStage } from './balanced.ts';
 
@@ -59,8 +60,12 @@ it('a plane that goes says so while it still serves, and asks its clients to com
   const origin = new URL(direct.baseUrl).origin;
   const models = (): Promise<Response> =>
     fetch(`${direct.baseUrl}/models`, { headers: bearer(stage?.account.inferenceKey ?? '') });
+  // Long enough to be looked at on a busy machine.
+  await direct.process.terminate();
+  await direct.process.restart({ DRAIN_DELAY_S: '6' });
   expect((await models()).headers.get('connection')).not.toBe('close');
   const ended = direct.process.terminate();
+  await until(async () => (await fetch(`${origin}/readyz`)).status === 503, 'it says that it goes', 3000);
   const ready = await fetch(`${origin}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([503, { status: 'not_ready' }]);
   expect(ready.headers.get('connection')).toBe('close');
