@@ -46,7 +46,8 @@ export async function goThrough(rig: Rig, history: History, faults: readonly Fau
     await new Promise((resolve) => setTimeout(resolve, Math.max(...faults.map(({ lastsMs }) => lastsMs))));
     const [alone] = faults;
     if (faults.length === 1 && alone !== undefined) await expectReadiness(rig, alone);
-    for (const fault of [...faults].reverse()) await fault.end(rig);
+    // At once: a process that is started again may not be ready before the other fault has ended.
+    await Promise.all([...faults].reverse().map((fault) => fault.end(rig)));
     endedAt = load.elapsedMs;
     await untilCalm(load, endedAt);
   } finally {
