@@ -53,6 +53,7 @@ const commands = {
       '-b',
       'apps/control',
       'apps/confidential',
+      'apps/keeper',
     ]);
     return code === 0 ? superviseNode(context, ['deploy/images/assemble.mjs', ...args]) : { code };
   },

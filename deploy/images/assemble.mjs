@@ -1,6 +1,6 @@
-// Assembles what one of the two images holds: compiled code, its production dependencies out of the lockfile, Node itself and
+// Assembles what one of the images holds: compiled code, its production dependencies out of the lockfile, Node itself and
 // a bill of materials, in one folder whose bytes follow from the commit alone. Plain JavaScript without dependencies. Run
-// as `npm run image -- control|broker OUT`, which installs and compiles first.
+// as `npm run image -- control|broker|keeper OUT`, which installs and compiles first.
 //
 // Prints the digest of the folder, and of the broker that of its provider registry; both are in OUT/measured.json as well.
 
@@ -28,6 +28,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 const images = {
   control: { app: 'apps/control', files: ['catalog.yaml', 'billing.yaml', 'migrations'] },
   broker: { app: 'apps/confidential', files: ['providers.yaml'] },
+  keeper: { app: 'apps/keeper', files: [] },
 };
 /** The dashboard's own dependencies are within what it was built into. */
 const builtParts = { '@sotto/dashboard': ['built'] };
@@ -48,7 +49,7 @@ const notNeededFolders = new Set([
 
 const [name, out] = process.argv.slice(2);
 const image = Object.hasOwn(images, name ?? '') ? images[name] : undefined;
-if (image === undefined || out === undefined) fail('usage: npm run image -- control|broker OUT');
+if (image === undefined || out === undefined) fail('usage: npm run image -- control|broker|keeper OUT');
 if (existsSync(out) && readdirSync(out).length > 0) fail(`${out} is not empty: it takes a new folder`);
 
 const epochS = Number(process.env.SOURCE_DATE_EPOCH ?? 0);

@@ -1,13 +1,14 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createTlsServer, type Server } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, BlockList, connect as connectTcp, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { takeProxyHeaders } from '../../packages/http/src/proxy-protocol/behind-proxies.ts';
 import { balancerSkipReason, hasBalancer } from '../kit/balancer.ts';
 import { freePort } from '../kit/free-port.ts';
 import { noteSkip } from '../kit/skips.ts';
@@ -255,7 +256,12 @@ describe('its parts', () => {
     const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
     execFileSync('openssl', ['req', '-x509', ...fresh, ...named, '-keyout', key, '-out', cert], { stdio: 'ignore' });
     const own = { key: readFileSync(key), cert: readFileSync(cert) };
-    const tls: Server = createTlsServer(own, (_request, answer) => answer.end('the broker'));
+    const tls: Server = createTlsServer(own, ({ socket }, answer) =>
+      answer.end(`the broker, to ${socket.remoteAddress}`),
+    );
+    const balancers = new BlockList();
+    balancers.addAddress('127.0.0.1');
+    takeProxyHeaders(tls, balancers);
     for (const server of [proxy, tls]) {
       await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
       servers.push(server);
@@ -287,7 +293,8 @@ describe('its parts', () => {
     );
     const ask = (servername: string): Promise<string> =>
       new Promise((resolve, reject) => {
-        const socket = connect({ port, host: '127.0.0.1', servername, ca: own.cert }, () =>
+        const tcp = connectTcp({ port, host: '127.0.0.1', localAddress: '127.0.0.9' });
+        const socket = connect({ socket: tcp, servername, ca: own.cert }, () =>
           socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'),
         );
         let text = '';
@@ -298,8 +305,8 @@ describe('its parts', () => {
         socket.on('close', () => resolve(text));
       });
     await until(
-      async () => (await ask('api.example.com')).endsWith('the broker'),
-      'the broker is reached, and shows its own key',
+      async () => (await ask('api.example.com')).endsWith('the broker, to 127.0.0.9'),
+      'the broker is reached, shows its own key, and is told whose connection it is',
     );
     // No TLS comes back from what is not the broker: the PROXY protocol's first bytes do.
     await expect(ask('control.example.com')).rejects.toThrow();

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -6,12 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../kit/free-port.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { type FakeProvider, startProvider } from '../kit/provider.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
 import { problemOf } from './given-settings.ts';
+import { openSurroundings, type Surroundings } from './surroundings.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const guide = readFileSync(join(root, 'docs/guides/deploy.md'), 'utf8');
@@ -28,27 +26,14 @@ const settingsOf = (unit: Unit): (readonly [string, string])[] =>
 const allOf = (unit: Unit, wanted: string): string[] =>
   settingsOf(unit).flatMap(([name, value]) => (name === wanted ? [value] : []));
 
-let redis: TestRedis | undefined;
-let postgres: TestPostgres;
-let provider: FakeProvider;
+let around: Surroundings | undefined;
 let folder: string;
-const started: ChildProcess[] = [];
-const output: string[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sotto-test-systemd-'));
-  redis = await startTestRedis({ appendOnly: true });
-  if (redis === undefined) return noteSkip('the guide for systemd', redisSkipReason);
-  postgres = await startTestPostgres();
-  provider = await startProvider();
+  around = await openSurroundings('the guide for systemd');
 });
 afterAll(async () => {
-  for (const child of started) {
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    if (child.exitCode === null && child.kill('SIGTERM')) await gone;
-  }
-  await provider?.stop();
-  await redis?.stop();
-  await postgres?.stop();
+  await around?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -80,8 +65,21 @@ function startUnit(unit: Unit): void {
       env: environment as Record<string, string>,
     },
   );
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => output.push(String(bytes)));
-  started.push(child);
+  around?.adopt(child);
+}
+
+/** What systemd has to say against an installed unit. */
+function complaintsAbout(unit: string, place: string): string[] {
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+    noteSkip('the units, read by systemd', 'install it (`apt install systemd`).');
+    return [];
+  }
+  const { stderr } = spawnSync('systemd-analyze', ['verify', `--root=${place}`, `${unit}.service`], {
+    encoding: 'utf8',
+  });
+  return stderr
+    .split('\n')
+    .filter((line) => line.includes('sotto') && !/Failed to (load|create)|man page|\/bin\/kill/.test(line));
 }
 
 it('the units are of the form that systemd reads, and lock away all that a plane does not need', () => {
@@ -107,8 +105,50 @@ it('the units are of the form that systemd reads, and lock away all that a plane
   expect(ofBroker).toEqual(['redis_url', 'ticket_sealing_key', 'settlement_mac_key']);
 });
 
+it('the keeper is installed by its guide, and its unit is of the form that systemd reads', () => {
+  const ofVm = readFileSync(join(root, 'docs/guides/confidential-vm.md'), 'utf8');
+  const script = /<!-- test: keeper -->\n```sh\n(.*?)```/s.exec(ofVm)?.[1] ?? 'exit 1';
+  const place = join(folder, 'keeper-machine');
+  execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: folder, DESTDIR: place },
+    stdio: 'pipe',
+  });
+  const unit = readFileSync(join(place, 'etc/systemd/system/sotto-keeper.service'), 'utf8');
+  const command = /^ExecStart=(\S+) (\S+) (\S+)$/m.exec(unit)?.slice(1) ?? [];
+  const [node = '', flag = '', main = ''] = command.map((word) => word.replace(/^\/opt/, `${place}/opt`));
+  // Everything that it is given but the files, which the unit names as it finds them.
+  const given = readFileSync(join(place, 'etc/sotto/keeper.env'), 'utf8').match(/^[A-Z_]+=.*$/gm) ?? [];
+  const env = Object.fromEntries(given.map((line) => line.split('=', 2) as [string, string]));
+  const started = spawnSync(node, [flag, main], { encoding: 'utf8', env });
+  expect(started.stderr).toContain('sotto-keeper: TLS_CERT_FILE is not set');
+  const files = [...unit.matchAll(/([A-Z_]+_FILE)=%d\/(\S+)/g)].map(([, name, file]) => [name, file]);
+  expect(files).toEqual([
+    ['TLS_CERT_FILE', 'cert.pem'],
+    ['TLS_KEY_FILE', 'key.pem'],
+    ['PINS_FILE', 'pins.json'],
+    ['SECRETS_FILE', 'secrets.env'],
+  ]);
+  for (const [, file] of files) expect(unit).toContain(`LoadCredential=${file}:/etc/sotto/keeper/${file}`);
+  expect(complaintsAbout('sotto-keeper', place)).toEqual([]);
+});
+
+it('a broker whose secrets a keeper releases loads none from its machine', () => {
+  const dropIn = readFileSync(join(root, 'deploy/systemd/keeper.conf'), 'utf8');
+  const lines = dropIn.split('\n').filter((line) => /^[A-Z]/.test(line));
+  // Empty ones take away what the unit says.
+  expect(lines).toEqual([
+    'LoadCredential=',
+    'Environment=',
+    'Environment=NODE_ENV=production',
+    'EnvironmentFile=',
+    'EnvironmentFile=/etc/sotto/broker.env',
+  ]);
+});
+
 it('the commands of the guide, from an empty machine, give a service of two processes', async (context) => {
-  if (redis === undefined) return context.skip('no Redis');
+  if (around === undefined) return context.skip('no Redis');
+  const { redis, postgres, provider, output } = around;
   const path = process.env.PATH ?? '';
   const run = (script: string, environment: Readonly<Record<string, string>> = {}): string =>
     execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
@@ -123,19 +163,7 @@ it('the commands of the guide, from an empty machine, give a service of two proc
     ...['account_ref_key', 'database_url', 'providers.env', 'redis_url', 'session_secret', 'settlement_mac_key'],
     'ticket_sealing_key',
   ]);
-  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
-    noteSkip('the units, read by systemd', 'install it (`apt install systemd`).');
-  } else {
-    for (const unit of units) {
-      const verified = spawnSync('systemd-analyze', ['verify', `--root=${folder}`, `${unit}.service`], {
-        encoding: 'utf8',
-      });
-      const ours = verified.stderr
-        .split('\n')
-        .filter((line) => line.includes('sotto') && !/Failed to (load|create)|man page|\/bin\/kill/.test(line));
-      expect(ours, verified.stderr).toEqual([]);
-    }
-  }
+  for (const unit of units) expect(complaintsAbout(unit, folder)).toEqual([]);
 
   // "Put your names into control.env and broker.env, the keys of your providers into providers.env."
   const ports = { control: await freePort(), broker: await freePort() };

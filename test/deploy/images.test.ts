@@ -1,27 +1,15 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:https';
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../kit/free-port.ts';
-import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
-import { type FakeProvider, startProvider } from '../kit/provider.ts';
-import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
-import { until } from '../kit/service.ts';
-import { noteSkip } from '../kit/skips.ts';
+import { askPrivately, type Ran, serveInstalled, writeFiles } from './installed-planes.ts';
+import { openSurroundings, type Surroundings } from './surroundings.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sotto-test-images-'));
-const key = (): string => randomBytes(32).toString('base64');
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly error: string;
-}
 
 const run = (program: string, args: readonly string[], environment: Record<string, string> = {}): Promise<Ran> =>
   new Promise((resolve) => {
@@ -131,151 +119,60 @@ describe('what an image holds', () => {
       await run(process.execPath, ['deploy/images/assemble.mjs', 'toaster', join(folder, 'toaster')]),
     ).toMatchObject({
       code: 1,
-      error: expect.stringContaining('usage: npm run image -- control|broker OUT'),
+      error: expect.stringContaining('usage: npm run image -- control|broker|keeper OUT'),
     });
   });
 });
 
 describe('both images together', () => {
-  let redis: TestRedis | undefined;
-  let postgres: TestPostgres;
-  let provider: FakeProvider;
-  const started: ChildProcess[] = [];
-  const output: string[] = [];
+  let around: Surroundings | undefined;
+  let files: string | undefined;
 
   beforeAll(async () => {
-    redis = await startTestRedis({ appendOnly: true });
-    if (redis === undefined) return noteSkip('the images, run', redisSkipReason);
-    postgres = await startTestPostgres();
-    provider = await startProvider();
+    around = await openSurroundings('the images, run');
   });
   afterAll(async () => {
-    for (const child of started) {
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      if (child.exitCode === null && child.kill('SIGTERM')) await gone;
-    }
-    await provider?.stop();
-    await redis?.stop();
-    await postgres?.stop();
+    await around?.stop();
+    if (files !== undefined) rmSync(files, { recursive: true });
   });
 
-  /** Runs what an image runs, as its entry point does. */
-  function start(path: string, args: readonly string[], environment: Record<string, string>): void {
-    const entry = ['--core=0:0', join(path, 'bin/node'), '--disable-sigusr1', ...args];
-    const child = spawn('prlimit', entry, { env: { NODE_ENV: 'production', ...environment }, cwd: '/' });
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes) => output.push(String(bytes)));
-    started.push(child);
-  }
-
   it('serve a private request over TLS, in production mode, on nothing but themselves', async (context) => {
-    if (redis === undefined) return context.skip('no Redis');
-    const ports = { control: await freePort(), broker: await freePort() };
-    writeFileSync(
-      join(folder, 'providers.yaml'),
-      `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", privacy_class: private}\n`,
-    );
-    writeFileSync(
-      join(folder, 'catalog.yaml'),
-      `models:
-  - id: acme/small
-    model_type: text
-    context_length: 8000
-    max_output_tokens: 1000
-    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
-`,
-    );
-    const shared = {
-      HOST: '127.0.0.1',
-      DRAIN_DELAY_S: '0',
-      REDIS_URL: redis.url,
-      TICKET_SEALING_KEY: key(),
-      SETTLEMENT_MAC_KEY: key(),
-      CONFIDENTIAL_ORIGIN: `https://127.0.0.1:${ports.broker}`,
-    };
-    const controlEnvironment = {
-      ...shared,
-      CONTROL_PORT: String(ports.control),
-      DATABASE_URL: await postgres.createDatabase(),
-      CATALOG_FILE: join(folder, 'catalog.yaml'),
-      ACCOUNT_REF_KEY: key(),
-      SESSION_SECRET: key(),
-    };
-    const brokerEnvironment = {
-      ...shared,
-      CONFIDENTIAL_PORT: String(ports.broker),
-      PROVIDERS_FILE: join(folder, 'providers.yaml'),
-      ATTESTATION: 'off',
-      // As the Dockerfile sets it.
-      SSL_CERT_FILE: '',
-    };
-    start(broker.path, [join(broker.path, 'apps/confidential/dist/main.js')], brokerEnvironment);
-    start(control.path, [join(control.path, 'apps/control/dist/main.js'), 'serve'], controlEnvironment);
-    const controlUrl = `http://127.0.0.1:${ports.control}`;
-    const isReady = (url: string): Promise<boolean> =>
-      fetch(url).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    await until(
-      () => isReady(`${controlUrl}/readyz`),
-      () => `control is ready; ${output.join('')}`,
-      60_000,
-    );
-    const sotto = async (...args: string[]): Promise<string> => {
-      const node = join(control.path, 'bin/node');
-      const ran = await run(node, [join(control.path, 'apps/control/dist/main.js'), ...args], controlEnvironment);
-      expect(ran.error).toBe('');
-      return ran.out;
-    };
-    const account = /[0-9a-f-]{36}/.exec(await sotto('account', 'create', '--name', 'test'))?.[0] ?? '';
-    await sotto('account', 'credit', account, '5', '--reference', 'test');
-    const inferenceKey = /sotto_inf_\S+/.exec(await sotto('key', 'create', '--account', account))?.[0] ?? '';
-
-    const health = (path: string, which: string, port: Record<string, string>): Promise<Ran> =>
-      run(join(path, 'bin/node'), [join(path, 'health.mjs'), which], port);
-    await until(
-      async () => (await health(broker.path, 'broker', { CONFIDENTIAL_PORT: String(ports.broker) })).code === 0,
-      'the broker is healthy',
-    );
-    expect(await health(control.path, 'control', { CONTROL_PORT: String(ports.control) })).toMatchObject({ code: 0 });
-    expect(await health(control.path, 'control', { CONTROL_PORT: String(await freePort()) })).toMatchObject({
-      code: 1,
+    if (around === undefined) return context.skip('no Redis');
+    const { adopt, output } = around;
+    files = writeFiles(around);
+    const pathOf = { broker: broker.path, control: control.path };
+    const mainOf = { broker: 'apps/confidential/dist/main.js', control: 'apps/control/dist/main.js' };
+    const planes = await serveInstalled(around, {
+      files,
+      // As the entry points of the images do; the broker's also takes away the bases' own variable.
+      start(image, settings) {
+        const path = pathOf[image];
+        const args = ['--core=0:0', join(path, 'bin/node'), '--disable-sigusr1', join(path, mainOf[image])];
+        const env = { NODE_ENV: 'production', SSL_CERT_FILE: '', ...settings };
+        adopt(spawn('prlimit', image === 'control' ? [...args, 'serve'] : args, { env, cwd: '/' }));
+      },
+      command: (args, settings) =>
+        run(join(control.path, 'bin/node'), [join(control.path, mainOf.control), ...args], settings),
+      health: async (image, settings) =>
+        (await run(join(pathOf[image], 'bin/node'), [join(pathOf[image], 'health.mjs'), image], settings)).code,
     });
-
-    const mint = async (): Promise<Response> =>
-      fetch(`${controlUrl}/v1/inference/tickets`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${inferenceKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'acme/small' }),
-      });
-    await until(
-      async () => (await mint()).ok,
-      () => `tickets are minted; ${output.join('')}`,
-      30_000,
-    );
-    const { ticket } = (await (await mint()).json()) as { ticket: string };
-    const answered = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-      const asking = request(
-        `https://127.0.0.1:${ports.broker}/v1/chat/completions`,
-        {
-          method: 'POST',
-          rejectUnauthorized: false,
-          headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
-        },
-        (answer) => {
-          let text = '';
-          answer.on('data', (bytes) => {
-            text += String(bytes);
-          });
-          answer.on('end', () => resolve({ status: answer.statusCode, text }));
-        },
-      );
-      asking.on('error', reject);
-      asking.end(JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'Hi' }] }));
-    });
+    const answered = await askPrivately(planes);
     expect(answered.status, `${answered.text} ${output.join('')}`).toBe(200);
     expect(JSON.parse(answered.text)).toMatchObject({ object: 'chat.completion', model: 'acme/small' });
-    expect((await fetch(`${controlUrl}/`)).headers.get('content-type')).toContain('text/html');
+    expect((await fetch(`${planes.controlUrl}/`)).headers.get('content-type')).toContain('text/html');
     expect(output.join('')).not.toContain('unexpected error');
+  });
+});
+
+describe('the folder of the keeper', () => {
+  it('has what it needs and nothing of the planes, and says what settings it takes', async () => {
+    const keeper = await make('keeper', 'keeper');
+    expect(readdirSync(join(keeper.path, 'apps'))).toEqual(['keeper']);
+    expect(readdirSync(join(keeper.path, 'packages')).sort()).toEqual(['attestation', 'http', 'settings', 'wire']);
+    const args = ['--disable-sigusr1', join(keeper.path, 'apps/keeper/dist/main.js')];
+    expect(await run(join(keeper.path, 'bin/node'), args)).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('sotto-keeper: KEEPER_ORIGIN is not set'),
+    });
   });
 });

@@ -26,6 +26,17 @@ type Attribute = {
   readonly value: { readonly stringValue?: string; readonly intValue?: string };
 };
 
+interface ExportRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (Omit<CollectedSpan, 'service' | 'attributes'> & {
+        readonly attributes: readonly Attribute[];
+      })[];
+    }[];
+  }[];
+}
+
 export async function startCollector(): Promise<Collector> {
   const bodies: string[] = [];
   const headers: string[] = [];
@@ -49,18 +60,14 @@ export async function startCollector(): Promise<Collector> {
     heard: () => [...headers, ...bodies].join('\n'),
     spans: () =>
       bodies.flatMap((body) =>
-        JSON.parse(body).resourceSpans.flatMap(
-          // biome-ignore lint/suspicious/noExplicitAny: what a test expects of it is what it tests.
-          ({ resource, scopeSpans }: any) =>
-            // biome-ignore lint/suspicious/noExplicitAny: likewise.
-            scopeSpans.flatMap(({ spans }: any) =>
-              // biome-ignore lint/suspicious/noExplicitAny: likewise.
-              spans.map((span: any) => ({
-                ...span,
-                service: flat(resource.attributes)['service.name'] ?? '',
-                attributes: flat(span.attributes),
-              })),
-            ),
+        (JSON.parse(body) as ExportRequest).resourceSpans.flatMap(({ resource, scopeSpans }) =>
+          scopeSpans.flatMap(({ spans }) =>
+            spans.map((span) => ({
+              ...span,
+              service: flat(resource.attributes)['service.name'] ?? '',
+              attributes: flat(span.attributes),
+            })),
+          ),
         ),
       ),
     stop: () =>

@@ -20,6 +20,7 @@ export interface BrokerAppOptions {
   readonly media: MediaSwitches;
   readonly isReady: () => Promise<boolean>;
   readonly trustProxy: ServerOptions['trustProxy'];
+  readonly proxies?: ServerOptions['proxies'];
   readonly tls: ServerOptions['tls'];
   /** Undefined: this broker does not attest itself. */
   readonly gateway: AttestationRouteDependencies | undefined;
@@ -38,6 +39,7 @@ export function buildApp({
   media,
   isReady,
   trustProxy,
+  proxies,
   tls,
   gateway,
 }: BrokerAppOptions): FastifyInstance {
@@ -45,6 +47,7 @@ export function buildApp({
     bodyLimit,
     maxHeaderBytes,
     trustProxy,
+    proxies,
     tls,
     // Credentials here are headers alone, in every flow.
     isOpenToPages: (path) => path.startsWith('/v1/'),

@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import { type AttestationMode, attestationModes } from '@sotto/attestation/producers';
 import type { Leave } from '@sotto/http';
 import type { MediaSwitches } from '@sotto/router';
@@ -10,11 +11,22 @@ const tlsError =
 
 const attestationError = `takes ${attestationModes.slice(0, -1).join(', ')} or off`;
 
+/** What has to be known before there are secrets. */
+const earlySchema = z.object({
+  KEEPER_ORIGIN: setting.httpsOrigin.optional(),
+  KEEPER_CA_FILE: setting.file.optional(),
+  ATTESTATION: z.enum(attestationModes, { error: attestationError }).default('auto'),
+  ATTESTATION_COLLATERAL_URL: setting.baseUrl.optional(),
+  PROVIDERS_FILE: setting.file.optional(),
+  LOG_LEVEL: setting.logLevel.default('info'),
+  NODE_ENV: z.string().optional(),
+});
+
 const environmentSchema = z.object({
+  ...earlySchema.shape,
   CONFIDENTIAL_PORT: setting.port(4001),
   HOST: z.string().default('0.0.0.0'),
   REDIS_URL: setting.redisUrl,
-  PROVIDERS_FILE: setting.file.optional(),
   IMAGE_GENERATION: setting.onOff.default('off'),
   SPEECH_SYNTHESIS: setting.onOff.default('off'),
   TICKET_SEALING_KEY: setting.keyText,
@@ -26,44 +38,49 @@ const environmentSchema = z.object({
   TLS_CERT_FILE: setting.file.optional(),
   TLS_KEY_FILE: setting.file.optional(),
   TLS_REQUEST_FILE: setting.file.optional(),
-  ATTESTATION: z.enum(attestationModes, { error: attestationError }).default('auto'),
-  ATTESTATION_COLLATERAL_URL: setting.baseUrl.optional(),
   PROVENANCE_FILE: setting.file.optional(),
   METRICS_PORT: setting.portOrOff,
   TRUST_PROXY: setting.trustProxy,
-  LOG_LEVEL: setting.logLevel.default('info'),
+  PROXY_PROTOCOL: setting.addresses,
   ...setting.drain,
   ...setting.traces,
-  NODE_ENV: z.string().optional(),
 });
 
+/** What the broker needs to prove itself, and to get its secrets by that. */
+export interface EarlyConfig {
+  /** Who releases secrets to brokers that prove themselves; undefined: they are in the environment. */
+  readonly keeper: { readonly origin: string; readonly caFile: string } | undefined;
+  readonly attestation: AttestationMode;
+  /** A mirror of Intel's service for collateral, without a slash at its end; undefined: Intel. */
+  readonly collateralUrl: string | undefined;
+  readonly providersFile: string | undefined;
+  readonly logLevel: string;
+  /** With NODE_ENV=production: then Redis must keep what it has answered. */
+  readonly isProduction: boolean;
+}
+
 /** What the broker runs with; secrets apart, so that the rest may be shown. */
-export interface BrokerConfig {
+export interface BrokerConfig extends EarlyConfig {
   readonly host: string;
   readonly port: number;
   /** Whether other brokers of this host listen on the same port; the kernel spreads connections over them. */
   readonly sharesPort: boolean;
   readonly redisUrl: string;
-  readonly providersFile: string | undefined;
   readonly media: MediaSwitches;
   /** The public address of this broker, without a path. */
   readonly origin: string;
   readonly tls: TlsConfig;
-  readonly attestation: AttestationMode;
-  /** A mirror of Intel's service for collateral, without a slash at its end; undefined: Intel. */
-  readonly collateralUrl: string | undefined;
   /** What the image says it was built from. */
   readonly provenanceFile: string | undefined;
   /** Undefined: no metrics are served. */
   readonly metricsPort: number | undefined;
   readonly trustProxy: TrustProxy;
-  readonly logLevel: string;
+  /** Balancers that say by the PROXY protocol whose connection they pass on; undefined: none. */
+  readonly proxies: BlockList | undefined;
   /** How it goes at SIGTERM. */
   readonly drain: Leave;
   /** Undefined: nothing is traced. */
   readonly traces: { readonly url: string; readonly ratio: number } | undefined;
-  /** With NODE_ENV=production: then Redis must keep what it has answered. */
-  readonly isProduction: boolean;
   readonly secrets: { readonly ticketSealingKey: Keys; readonly settlementMacKey: Buffer };
 }
 
@@ -73,9 +90,35 @@ export type TlsConfig =
   /** With an authority: where our requests for a certificate go, and where its certificates are found. */
   | { readonly kind: 'self'; readonly authority?: { readonly requestFile: string; readonly certFile: string } };
 
-export type ConfigResult =
-  | { readonly ok: true; readonly config: BrokerConfig }
+export type ConfigResult<Config = BrokerConfig> =
+  | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly message: string };
+
+/** Reads what does not wait for secrets; what is wrong comes back as one line. */
+export function readEarlyConfig(environment: Environment): ConfigResult<EarlyConfig> {
+  const read = readSettings(earlySchema, environment);
+  if (!read.ok) return read;
+  const { KEEPER_ORIGIN: origin, KEEPER_CA_FILE: caFile } = read.settings;
+  if ((origin === undefined) === (caFile === undefined)) return { ok: true, config: earlyOf(read.settings) };
+  const [given, missing] =
+    origin === undefined ? ['KEEPER_CA_FILE', 'KEEPER_ORIGIN'] : ['KEEPER_ORIGIN', 'KEEPER_CA_FILE'];
+  return {
+    ok: false,
+    message: `${given} is set: it takes ${missing} beside it, the ${origin === undefined ? 'address of the keeper' : 'authorities that its certificate may be of'}`,
+  };
+}
+
+const earlyOf = (env: z.infer<typeof earlySchema>): EarlyConfig => ({
+  keeper:
+    env.KEEPER_ORIGIN === undefined || env.KEEPER_CA_FILE === undefined
+      ? undefined
+      : { origin: env.KEEPER_ORIGIN, caFile: env.KEEPER_CA_FILE },
+  attestation: env.ATTESTATION,
+  collateralUrl: env.ATTESTATION_COLLATERAL_URL,
+  providersFile: env.PROVIDERS_FILE,
+  logLevel: env.LOG_LEVEL,
+  isProduction: env.NODE_ENV === 'production',
+});
 
 /** Reads the environment; what is wrong comes back as one line. */
 export function readConfig(environment: Environment): ConfigResult {
@@ -98,26 +141,31 @@ export function readConfig(environment: Environment): ConfigResult {
       message: `CONFIDENTIAL_ORIGIN is \`${origin}\`: with TLS it takes one that begins with https://`,
     };
   }
+  if (env.PROXY_PROTOCOL !== undefined && env.TRUST_PROXY !== false) {
+    const message =
+      'PROXY_PROTOCOL and TRUST_PROXY are both set: with TLS that ends here only the first says whose connection it is';
+    return { ok: false, message };
+  }
+  if (tls.kind === 'off' && env.PROXY_PROTOCOL !== undefined) {
+    return { ok: false, message: 'PROXY_PROTOCOL is set while CONFIDENTIAL_TLS is `off`: it comes before TLS' };
+  }
   return {
     ok: true,
     config: Object.freeze({
+      ...earlyOf(env),
       host: env.HOST,
       port: env.CONFIDENTIAL_PORT,
       sharesPort: env.CONFIDENTIAL_SHARE_PORT === 'on',
       redisUrl: env.REDIS_URL,
-      providersFile: env.PROVIDERS_FILE,
       media: { image: env.IMAGE_GENERATION === 'on', speech: env.SPEECH_SYNTHESIS === 'on' },
       origin,
       tls,
-      attestation: env.ATTESTATION,
-      collateralUrl: env.ATTESTATION_COLLATERAL_URL,
       provenanceFile: env.PROVENANCE_FILE,
       metricsPort: env.METRICS_PORT,
       trustProxy: env.TRUST_PROXY,
-      logLevel: env.LOG_LEVEL,
+      proxies: env.PROXY_PROTOCOL,
       drain: setting.readDrain(env),
       traces: setting.readTraces(env),
-      isProduction: env.NODE_ENV === 'production',
       secrets: {
         ticketSealingKey: setting.keysOf(env.TICKET_SEALING_KEY, env.OTHER_TICKET_SEALING_KEY),
         settlementMacKey: setting.keyBytes(env.SETTLEMENT_MAC_KEY),

@@ -44,6 +44,9 @@ export interface BrokerEvents {
   attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
   /** A vendor's document that evidence carries ends soon and could not be renewed; `until` in Unix ms. */
   collateralExpiring(document: string, until: number): void;
+  /** The keeper has released no secrets yet, and why: without them this broker does not begin. */
+  secretsAwaited(fields: { readonly reason: string }): void;
+  secretsReleased(fields: { readonly secrets: number }): void;
   unexpected(error: ErrorTrace, requestId: string): void;
   lifecycle(
     state: 'listening' | 'draining' | 'stopped',
@@ -74,6 +77,8 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     attestationFailed: (fields) => logger.error(fields, 'attestation failed'),
     collateralExpiring: (document, until) =>
       logger.error({ document, until: new Date(until).toISOString() }, 'collateral ends soon'),
+    secretsAwaited: (fields) => logger.warn(fields, 'waiting for secrets'),
+    secretsReleased: (fields) => logger.info(fields, 'secrets released'),
     unexpected: (error, requestId) => logger.error({ ...error, requestId }, 'unexpected error'),
     lifecycle: (state, fields = {}) => logger.info(fields, state),
   };

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
+import type { EvidenceProducer } from '@sotto/attestation/producers';
 import { createMetricsApp, lastWords, listenBacklog } from '@sotto/http';
 import { type Environment, withSecretFiles } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
-import { type BrokerConfig, readConfig } from './config.ts';
+import { type BrokerConfig, readConfig, readEarlyConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { AttestationError, openAttestation } from './gateway/open-attestation.ts';
 import { readProvenance } from './gateway/read-provenance.ts';
+import { withReleased } from './keeper/with-released.ts';
 import { openLog } from './log.ts';
+import { StartError } from './start-error.ts';
 import { openTls } from './tls/open-tls.ts';
 import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
 
@@ -26,31 +29,38 @@ export async function serve(given: Environment): Promise<void> {
 async function start(given: Environment): Promise<void> {
   const withSecrets = withSecretFiles(given, (path) => readFileSync(path, 'utf8'));
   if (!withSecrets.ok) throw new StartError(withSecrets.message);
-  const environment = withSecrets.settings;
+  const early = readEarlyConfig(withSecrets.settings);
+  if (!early.ok) throw new StartError(early.message);
+  const logger = openLog(early.config.logLevel);
+  const events = brokerEvents(logger);
+  const registryFile = readRegistryFile(early.config.providersFile);
+  const attest = (): Promise<EvidenceProducer | undefined> =>
+    openAttestation({
+      mode: early.config.attestation,
+      isProduction: early.config.isProduction,
+      collateralUrl: early.config.collateralUrl,
+      onExpiring: events.collateralExpiring,
+    });
+  const environment = await withReleased(withSecrets.settings, early.config, { attest, registryFile, events });
   const read = readConfig(environment);
   if (!read.ok) throw new StartError(read.message);
   const { config } = read;
-  const logger = openLog(config.logLevel);
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
   const state = createRedisState({ url: config.redisUrl, onVolatile });
   const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
     throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
   });
-  const producer = await openAttestation({
-    mode: config.attestation,
-    isProduction: config.isProduction,
-    collateralUrl: config.collateralUrl,
-    onExpiring: brokerEvents(logger).collateralExpiring,
-  });
+  const producer = await attest();
   const provenance = config.provenanceFile === undefined ? undefined : readProvenance(config.provenanceFile);
   const broker = await buildBroker({
     state,
     logger,
-    registryFile: config.providersFile === undefined ? builtInRegistry() : readRegistryFile(config.providersFile),
+    registryFile,
     providerKey: (name) => environment[name],
     secrets: config.secrets,
     media: config.media,
     trustProxy: config.trustProxy,
+    proxies: config.proxies,
     collateralUrl: config.collateralUrl,
     tls: tls?.options,
     traces: config.traces,
@@ -88,10 +98,8 @@ async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: Br
   return app;
 }
 
-/** A start that cannot go on: one line, no stack. */
-class StartError extends Error {}
-
-function readRegistryFile(name: string): { name: string; bytes: Buffer } {
+function readRegistryFile(name: string | undefined): { name: string; bytes: Buffer } {
+  if (name === undefined) return builtInRegistry();
   try {
     return { name, bytes: readFileSync(name) };
   } catch {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
-import { type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
+import { AddressLimit, type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
 import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
 import { openTracing } from '@sotto/tracing';
@@ -11,7 +11,6 @@ import { KeyCache } from './admission/key-cache.ts';
 import { buildApp } from './app.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
-import { AddressLimit } from './gateway/address-limit.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
 import { makeReceiptKey } from './gateway/receipt-key.ts';
 import { BrokerMetrics } from './metrics/broker-metrics.ts';
@@ -36,6 +35,7 @@ export interface BrokerOptions {
   /** Which of the gated operations this deployment offers. */
   readonly media: MediaSwitches;
   readonly trustProxy: BrokerConfig['trustProxy'];
+  readonly proxies?: BrokerConfig['proxies'];
   readonly tls?: ServerOptions['tls'];
   readonly traces?: BrokerConfig['traces'];
   /** How this broker attests itself; undefined: it does not. */
@@ -168,6 +168,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     isReady: async () =>
       !draining && published && view.catalog !== undefined && leases.isSettled && (await state.isReady()),
     trustProxy: options.trustProxy,
+    proxies: options.proxies,
     tls: options.tls,
     gateway: gateway?.route,
   });

@@ -1,3 +1,4 @@
+export { AddressLimit } from './address-limit.ts';
 export { bearerToken } from './credentials.ts';
 export { type ErrorTrace, lastWords, traceOf } from './error-trace.ts';
 export { registerHealth } from './health.ts';
@@ -9,3 +10,4 @@ export { registerOpenApi } from './openapi-route.ts';
 export { randomId } from './random-id.ts';
 export { type Repeated, repeat } from './repeat.ts';
 export { createServer, listenBacklog, type ServerOptions, sendError } from './server.ts';
+export { openTlsFiles } from './tls-files.ts';

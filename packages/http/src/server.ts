@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { SecureContextOptions } from 'node:tls';
+import type { BlockList } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { answerClientError, answerConnect } from './bare-answers.ts';
@@ -9,17 +10,22 @@ import { type ErrorTrace, traceOf } from './error-trace.ts';
 import { LoadGate } from './load-gate.ts';
 import { refuseOddRequests } from './odd-requests.ts';
 import { openToPages } from './open-to-pages.ts';
+import { takeProxyHeaders } from './proxy-protocol/behind-proxies.ts';
 import { requestId } from './request-id.ts';
 
 export interface ServerOptions {
   /** The largest request body in bytes. */
   readonly bodyLimit: number;
+  /** What large bodies that are still arriving may have of memory together, in bytes; default 512 MiB. */
+  readonly arrivingBytes?: number;
   /** The largest request line and headers together, in bytes. */
   readonly maxHeaderBytes: number;
   /** Proxies whose forwarded headers are believed, by address or by distance; false: none. */
   readonly trustProxy: false | string | ((address: string, hop: number) => boolean);
   /** Serves TLS with this certificate and key, as PEM; undefined: plain HTTP. */
-  readonly tls?: SecureContextOptions | undefined;
+  readonly tls?: TlsOptions | undefined;
+  /** With TLS: who passes connections on by the PROXY protocol (`proxy-protocol/`); undefined: nobody. */
+  readonly proxies?: BlockList | undefined;
   /** Names the public error of a foreign one that is no surprise, such as a dependency that is down. */
   readonly translate?: ((error: unknown) => ServiceError | undefined) | undefined;
   /** The paths that pages of any origin may call (`open-to-pages.ts`). */
@@ -73,7 +79,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return done(new ServiceError('service_unavailable'));
   });
   refuseOddRequests(app);
-  boundArrivingBodies(app, { bodyLimit: options.bodyLimit, budget: arrivingBodiesBudget });
+  boundArrivingBodies(app, { bodyLimit: options.bodyLimit, budget: options.arrivingBytes ?? defaultArrivingBytes });
   app.setNotFoundHandler((request, reply) => {
     if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(app, request, reply);
   });
@@ -96,11 +102,12 @@ const timeouts = {
  */
 export const listenBacklog = 4096;
 
-function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestListener): Server {
+function makeServer({ tls, proxies, maxHeaderBytes }: ServerOptions, handler: RequestListener): Server {
   // Node's own refusal of a request without a host has no body: ours follows below.
   const settings = { maxHeaderSize: maxHeaderBytes, requireHostHeader: false, ...timeouts };
   const server =
     tls === undefined ? createHttpServer(settings, handler) : createHttpsServer({ ...settings, ...tls }, handler);
+  if (proxies !== undefined) takeProxyHeaders(server, proxies);
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
   // What a client expects beyond `100-continue` may be ignored (RFC 9110, 10.1.1); Node would answer without a body.
@@ -108,8 +115,7 @@ function makeServer({ tls, maxHeaderBytes }: ServerOptions, handler: RequestList
   return server;
 }
 
-/** What large bodies that are still arriving may have of memory together, in bytes. */
-const arrivingBodiesBudget = 512 * 1024 * 1024;
+const defaultArrivingBytes = 512 * 1024 * 1024;
 const shedReportMs = 1000;
 
 /** Lets a request in when there is time for it. Health is answered always: an overloaded process lives, and is ready. */

@@ -1,3 +1,4 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import { z } from 'zod';
 
 /** One kind of setting a function or schema; each error says, after "it", what the setting takes. */
@@ -95,8 +96,13 @@ export const postgresUrl = z.string({ error: postgresError }).regex(/^postgres(q
 const redisError = 'takes a URL such as redis://host:6379';
 export const redisUrl = z.string({ error: redisError }).regex(/^rediss?:\/\//, { error: redisError });
 
-export const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
-  error: 'takes an origin such as https://api.example.com, without a path',
+const originError = 'takes an origin such as https://api.example.com, without a path';
+export const origin = z
+  .string({ error: originError })
+  .refine((text) => URL.canParse(text) && new URL(text).origin === text, { error: originError });
+
+export const httpsOrigin = origin.refine((text) => text.startsWith('https://'), {
+  error: 'takes an origin that begins with https://',
 });
 
 const baseUrlError =
@@ -114,7 +120,8 @@ export const baseUrl = z.string({ error: baseUrlError }).refine(
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export const logLevel = z.enum(logLevels, { error: `takes ${logLevels.slice(0, -1).join(', ')} or silent` });
 
-export const file = z.string().min(1);
+const fileError = 'takes the path of a file';
+export const file = z.string({ error: fileError }).min(1, { error: fileError });
 
 export type TrustProxy = false | string | ((address: string, hop: number) => boolean);
 
@@ -132,6 +139,28 @@ export const trustProxy = z
 export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
 
 export const isLoopback = (host: string): boolean => loopbackHosts.some((known) => known === host);
+
+/** Addresses and networks, or `off`. */
+export const addresses = z
+  .string()
+  .default('off')
+  .transform((text, context) => {
+    if (text === 'off') return undefined;
+    const list = new BlockList();
+    for (const entry of text.split(',')) {
+      const [address = '', bits] = entry.trim().split('/');
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+      const most = family === 'ipv6' ? 128 : 32;
+      if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))) {
+        const message = 'takes `off` or addresses and networks with commas between, such as 10.0.0.0/8,192.0.2.7';
+        context.addIssue({ code: 'custom', message });
+        return z.NEVER;
+      }
+      if (bits === undefined) list.addAddress(address, family);
+      else list.addSubnet(address, Number(bits), family);
+    }
+    return list;
+  });
 
 /** A switch: `on` or `off`. */
 export const onOff = z.enum(['on', 'off'], { error: 'takes `on` or `off`' });

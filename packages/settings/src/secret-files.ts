@@ -1,7 +1,10 @@
 import type { Environment, Settings } from './read-settings.ts';
 
-/** Settings that may be secrets; the `TLS_` ones are files by themselves. */
-const secretName = /^(?!TLS_)([A-Z][A-Z0-9_]*(?:_KEY|_SECRET|_URL|_PASSWORD|_TOKEN))_FILE$/;
+/** Whether a setting of this name may be a secret; the `TLS_` ones are files by themselves. */
+export const isSecretName = (name: string): boolean =>
+  /^(?!TLS_)[A-Z][A-Z0-9_]*_(?:KEY|SECRET|URL|PASSWORD|TOKEN)$/.test(name);
+
+const suffix = '_FILE';
 
 /**
  * Takes secrets out of files: where `NAME_FILE` is set, `NAME` is what is in that file, without the line break at its end.
@@ -13,8 +16,8 @@ const secretName = /^(?!TLS_)([A-Z][A-Z0-9_]*(?:_KEY|_SECRET|_URL|_PASSWORD|_TOK
 export function withSecretFiles(environment: Environment, readFile: (path: string) => string): Settings<Environment> {
   const settings: Record<string, string | undefined> = { ...environment };
   for (const [fileName, path] of Object.entries(environment)) {
-    const name = secretName.exec(fileName)?.[1];
-    if (name === undefined || path === undefined || path === '') continue;
+    const name = fileName.slice(0, -suffix.length);
+    if (!fileName.endsWith(suffix) || !isSecretName(name) || path === undefined || path === '') continue;
     if (settings[name]) return { ok: false, message: `${name} and ${fileName} are both set: it takes one of them` };
     let content: string;
     try {

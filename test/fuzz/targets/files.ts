@@ -8,6 +8,8 @@ import { parseBilling } from '../../../apps/control/src/billing/billing-plan.ts'
 import { readCursor } from '../../../apps/control/src/billing/page-cursor.ts';
 import { readConfig as readControlConfig } from '../../../apps/control/src/config.ts';
 import { readConfig as readEmbeddedConfig } from '../../../apps/embedded/src/config.ts';
+import { readConfig as readKeeperConfig } from '../../../apps/keeper/src/config.ts';
+import { FileError, parsePins, parseSecrets } from '../../../apps/keeper/src/files.ts';
 import { readPrices } from '../../../packages/client/src/bill/price-list.ts';
 import { readBill } from '../../../packages/client/src/bill/read-bill.ts';
 import { isReceipt, judgeReceipt, readReceiptCharge } from '../../../packages/client/src/bill/receipt-charge.ts';
@@ -151,8 +153,23 @@ function readEnvironment(input: Buffer): void {
       .split('\n')
       .map((line) => [line.split('=', 1)[0] ?? '', line.slice(line.indexOf('=') + 1)]),
   );
-  for (const read of [readBrokerConfig(given), readControlConfig(given), readEmbeddedConfig(given, '/x')]) {
+  for (const read of [
+    readBrokerConfig(given),
+    readControlConfig(given),
+    readEmbeddedConfig(given, '/x'),
+    readKeeperConfig(given),
+  ]) {
     if (!read.ok) promise(read.message !== '' && !read.message.includes('\n'), `more than one line: ${read.message}`);
+  }
+}
+
+/** What is refused is told in one line, which a log can take. */
+function refusesInOneLine(read: () => unknown): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    promise(error.message !== '' && !error.message.includes('\n'), `more than one line: ${error.message}`);
   }
 }
 
@@ -251,6 +268,34 @@ export const fileTargets: readonly FuzzTarget[] = [
     share: 1,
     seeds: [readFileSync(join(root, 'packages/client/src/pins/pins.json'))],
     read: (input) => void readPins(input.toString('utf8')),
+  },
+  {
+    name: 'keeper-pins',
+    grammar: 'json',
+    share: 1,
+    words: ['gateway', 'tdx', 'sev_snp', 'measurements', 'provider_registries', 'minimum_tcb'],
+    seeds: [
+      jsonBytes({
+        gateway: {
+          tdx: {
+            minimum_evaluation_number: 18,
+            measurements: [
+              Object.fromEntries(['mr_td', 'rtmr0', 'rtmr1', 'rtmr2', 'rtmr3'].map((name) => [name, '00'.repeat(48)])),
+            ],
+          },
+          provider_registries: [`sha256:${'ab'.repeat(32)}`],
+        },
+      }),
+    ],
+    read: (input) => refusesInOneLine(() => parsePins(input.toString('utf8'))),
+  },
+  {
+    name: 'keeper-secrets',
+    grammar: 'text',
+    share: 1,
+    words: ['=', '"', "'", '`', '#', '\\n', 'export ', 'ACME_API_KEY=', 'REDIS_URL=', '__proto___KEY='],
+    seeds: [bytesOf('# of the providers\nACME_API_KEY=sk-acme\nREDIS_URL="redis://h:6379"\n')],
+    read: (input) => refusesInOneLine(() => parseSecrets(input.toString('utf8'))),
   },
   {
     name: 'bill',

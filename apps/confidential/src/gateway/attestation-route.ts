@@ -1,6 +1,6 @@
+import type { AddressLimit } from '@sotto/http';
 import { headerNames, nonceSchema, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type { AddressLimit } from './address-limit.ts';
 import type { GatewayAttestation } from './gateway-attestation.ts';
 
 export interface AttestationRouteDependencies {

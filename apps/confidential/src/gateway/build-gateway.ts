@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Provenance } from '@sotto/attestation';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { type Repeated, repeat } from '@sotto/http';
+import { AddressLimit, type Repeated, repeat } from '@sotto/http';
 import type { BrokerEvents } from '../events.ts';
 import type { NamedTlsKeys } from '../tls/open-tls.ts';
-import { AddressLimit } from './address-limit.ts';
 import type { AttestationRouteDependencies } from './attestation-route.ts';
 import { GatewayAttestation } from './gateway-attestation.ts';
 import { KeySetKeeper } from './key-set-keeper.ts';

@@ -1,7 +1,8 @@
-import { type GatewayEvidence, keySetDigest, type Provenance, statementBytes } from '@sotto/attestation';
+import type { GatewayEvidence, Provenance } from '@sotto/attestation';
 import { EvidenceError, type EvidenceProducer } from '@sotto/attestation/producers';
 import { ServiceError } from '@sotto/wire';
 import type { KeySetKeeper } from './key-set-keeper.ts';
+import { makeEvidence } from './make-evidence.ts';
 import { BusyError, OneAtATime, type QueueLimits } from './one-at-a-time.ts';
 
 export interface GatewayAttestationDependencies {
@@ -55,16 +56,9 @@ export class GatewayAttestation {
     }
   }
 
-  async #produce(nonce: string): Promise<GatewayEvidence> {
+  #produce(nonce: string): Promise<GatewayEvidence> {
     const { producer, keySets, origin, provenance } = this.#deps;
     // Keys may change while the quote is made: the document shows the set that the statement is over.
-    const keySet = keySets.current();
-    const statement = statementBytes({ keySetDigest: keySetDigest(keySet), nonce, origin, purpose: producer.purpose });
-    return {
-      version: 'sotto.gateway.evidence.v1',
-      key_set: keySet,
-      evidence: await producer.produce(statement),
-      ...(provenance && { provenance }),
-    };
+    return makeEvidence(producer, { keySet: keySets.current(), nonce, origin, provenance });
   }
 }

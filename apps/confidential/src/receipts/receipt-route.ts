@@ -1,7 +1,7 @@
+import type { AddressLimit } from '@sotto/http';
 import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
 import { headerNames, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type { AddressLimit } from '../gateway/address-limit.ts';
 import { readReceiptSecret } from './receipt-secret.ts';
 
 export interface ReceiptRouteDependencies {

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Server } from 'node:https';
-import { createSecureContext } from 'node:tls';
-import { type Repeated, repeat } from '@sotto/http';
+import { openTlsFiles, type Repeated, repeat } from '@sotto/http';
 import type { TlsConfig } from '../config.ts';
 import { type CertificateExchange, TlsKeeper } from './tls-keeper.ts';
 import { makeTlsKey } from './tls-key.ts';
@@ -31,13 +29,11 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
     case 'off':
       return undefined;
     case 'files': {
-      const read = () => ({ cert: readFileSync(config.certFile, 'utf8'), key: readFileSync(config.keyFile, 'utf8') });
-      const first = read();
-      createSecureContext(first);
+      const files = openTlsFiles(config.certFile, config.keyFile);
       return {
-        options: { ...tlsOptions, ...first },
+        options: { ...tlsOptions, ...files.pair },
         named: undefined,
-        follow: (server) => followFiles(server, first, read),
+        follow: (server) => files.follow(server, tlsOptions),
       };
     }
     case 'self': {
@@ -57,23 +53,6 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       };
     }
   }
-}
-
-interface Pair {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** Files that were replaced are served once they are a pair: of a renewal in the middle one is still the old one. */
-function followFiles(server: object, first: Pair, read: () => Pair): Repeated {
-  let served = first;
-  return repeat(tendMs, async () => {
-    const found = read();
-    if ((found.cert === served.cert && found.key === served.key) || !(server instanceof Server)) return;
-    createSecureContext(found);
-    server.setSecureContext({ ...tlsOptions, ...found });
-    served = found;
-  });
 }
 
 /** An exchange by files. A request is written whole or not at all: whoever watches the file may read it at any time. */

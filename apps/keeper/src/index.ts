@@ -1,0 +1,1 @@
+export { buildKeeper, type KeeperOptions } from './build-keeper.ts';

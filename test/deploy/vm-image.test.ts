@@ -1,0 +1,193 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../kit/free-port.ts';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
+import { noteSkip } from '../kit/skips.ts';
+import { until } from '../kit/until.ts';
+import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const script = join(root, 'deploy/confidential-vm/make-image.sh');
+const programs = ['mmdebstrap', 'qemu-system-x86_64'];
+const isAble = canMakeImages(programs);
+const epoch = '1790000000';
+
+describe('the script that makes the image of a VM', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sotto-test-vm-args-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+    spawnSync('bash', [script, ...args], { encoding: 'utf8', env: { PATH: process.env.PATH, ...environment } });
+
+  it('says what it takes', () => {
+    expect(run([])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('usage: make-image.sh BROKER SETTINGS OUT'),
+    });
+  });
+
+  it.skipIf(process.getuid?.() !== 0 || spawnSync('sh', ['-c', 'command -v mmdebstrap']).status !== 0)(
+    'takes no folder that is no broker, and no secret into what is public',
+    () => {
+      expect(run([folder, folder, join(folder, 'out')]).stderr).toContain('is no broker: make it with');
+      mkdirSync(join(folder, 'broker/bin'), { recursive: true });
+      writeFileSync(join(folder, 'broker/bin/node'), '', { mode: 0o755 });
+      const broker = join(folder, 'broker');
+      expect(run([broker, folder, join(folder, 'out')]).stderr).toContain('broker.env is missing');
+      for (const line of ['REDIS_URL=redis://u:p@r', 'OPENAI_API_KEY=sk-1', 'TICKET_SEALING_KEY=AA']) {
+        writeFileSync(join(folder, 'broker.env'), `${line}\n`);
+        expect(run([broker, folder, join(folder, 'out')])).toMatchObject({
+          status: 1,
+          stderr: expect.stringContaining('an image is public: secrets do not belong into broker.env'),
+        });
+      }
+    },
+  );
+});
+
+describe.skipIf(!isAble)('a virtual machine of the image', () => {
+  let folder: string;
+  let redis: TestRedis | undefined;
+  const machines: ChildProcess[] = [];
+  const of = (name: string): string => join(folder, name);
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sotto-test-vm-'));
+    redis = await startTestRedis({ appendOnly: true });
+    if (redis === undefined) return noteSkip('a virtual machine of the image', redisSkipReason);
+    byTheGuide();
+    const secret = Buffer.alloc(32, 7).toString('base64');
+    mkdirSync(of('settings'), { recursive: true });
+    writeFileSync(
+      of('settings/broker.env'),
+      [
+        ...['CONFIDENTIAL_ORIGIN=https://api.example.com', 'HOST=0.0.0.0', 'CONFIDENTIAL_PORT=443', 'ATTESTATION=off'],
+        // No hardware is here to release these to; on the host's side of the machine's network is the test's Redis.
+        `REDIS_URL=redis://10.0.2.2:${new URL(redis.url).port}`,
+        ...[`TICKET_SEALING_KEY=${secret}`, `SETTLEMENT_MAC_KEY=${secret}`],
+      ].join('\n'),
+    );
+    make('image');
+  }, 1_200_000);
+  afterAll(async () => {
+    for (const machine of machines) machine.kill('SIGKILL');
+    await redis?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What the guide says makes the image: of the broker that all the tests take, with settings for hardware. */
+  function byTheGuide(): void {
+    const guide = readFileSync(join(root, 'docs/guides/confidential-vm.md'), 'utf8');
+    const block = /<!-- test: vm-image -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+    const environment = {
+      ...process.env,
+      WORK: of('guide'),
+      KEEPER_CA: '/etc/ssl/certs/ca-certificates.crt',
+      DEBIAN_SNAPSHOT: debianMirror(),
+    };
+    execFileSync('bash', ['-euo', 'pipefail', '-c', block], { cwd: root, env: environment, maxBuffer: 1 << 26 });
+    expect(readdirSync(of('guide/image')).sort()).toEqual([
+      'boot.efi',
+      'cmdline',
+      'disk.raw',
+      'initrd',
+      'kernel',
+      'measured.json',
+    ]);
+  }
+
+  function make(out: string): Record<string, unknown> {
+    const environment = {
+      ...process.env,
+      ...{
+        SOURCE_DATE_EPOCH: epoch,
+        DEBIAN_SNAPSHOT: debianMirror(),
+        ALLOW_SECRETS: 'yes',
+        EXTRA_CMDLINE: 'console=ttyS0',
+      },
+    };
+    execFileSync('bash', [script, of('guide/broker'), of('settings'), of(out)], {
+      env: environment,
+      maxBuffer: 1 << 26,
+    });
+    return JSON.parse(readFileSync(join(of(out), 'measured.json'), 'utf8')) as Record<string, unknown>;
+  }
+
+  /** Starts a machine without hardware for attestation, as a host does that boots it directly. */
+  async function boot(disk: string) {
+    const port = await freePort();
+    const log = of(`console-${port}`);
+    const machine = spawn('qemu-system-x86_64', [
+      ...['-machine', 'q35,accel=tcg', '-cpu', 'max', '-smp', '2', '-m', '2048', '-display', 'none', '-no-reboot'],
+      ...['-serial', `file:${log}`, '-drive', `file=${disk},format=raw,if=virtio,readonly=on`],
+      ...['-kernel', of('image/kernel'), '-initrd', of('image/initrd')],
+      ...['-append', readFileSync(of('image/cmdline'), 'utf8')],
+      ...['-nic', `user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:${port}-:443`],
+    ]);
+    machines.push(machine);
+    const ended = new Promise<number | null>((resolve) => void machine.once('exit', resolve));
+    return { port, ended, console: () => (existsSync(log) ? readFileSync(log, 'latin1') : '') };
+  }
+
+  const health = (port: number): Promise<number | undefined> =>
+    new Promise((resolve) => {
+      const options = { host: '127.0.0.1', port, path: '/healthz', rejectUnauthorized: false, timeout: 5000 };
+      const asked = request(options, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.on('timeout', () => asked.destroy());
+      asked.on('error', () => resolve(undefined));
+      asked.end();
+    });
+
+  it('boots, and is the broker over TLS', async (context) => {
+    if (redis === undefined) return context.skip('no Redis');
+    const machine = await boot(of('image/disk.raw'));
+    await until(
+      async () => (await health(machine.port)) === 200,
+      () => `the broker answers; ${machine.console().slice(-6000)}`,
+      480_000,
+    );
+    expect(machine.console()).not.toContain('login:');
+  }, 500_000);
+
+  it('does not boot from a root in which one byte is another', async (context) => {
+    if (redis === undefined) return context.skip('no Redis');
+    copyFileSync(of('image/disk.raw'), of('tampered.raw'));
+    const table = JSON.parse(execFileSync('sfdisk', ['--json', of('tampered.raw')], { encoding: 'utf8' })) as {
+      partitiontable: { partitions: { name: string; start: number }[] };
+    };
+    const start = (table.partitiontable.partitions.find(({ name }) => name === 'root')?.start ?? 0) * 512;
+    // In the first block, which says where everything is.
+    const disk = openSync(of('tampered.raw'), 'r+');
+    writeSync(disk, Buffer.from([1]), 0, 1, start + 200);
+    const machine = await boot(of('tampered.raw'));
+    expect(await machine.ended).toBe(0);
+    expect(machine.console()).toMatch(/verity.*corrupt|dm-verity/i);
+    expect(await health(machine.port)).toBeUndefined();
+  }, 500_000);
+
+  it('is the same to the byte when it is made again', () => {
+    const [first, again] = [JSON.parse(readFileSync(of('image/measured.json'), 'utf8')) as unknown, make('again')];
+    expect(again).toEqual(first);
+    expect(spawnSync('cmp', [of('image/disk.raw'), of('again/disk.raw')], { encoding: 'utf8' }).stdout).toBe('');
+  }, 1_200_000);
+});
+
+if (!isAble) noteSkip('a virtual machine of the broker’s image', howToMakeImages(programs));

@@ -1,0 +1,149 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { settlementOf } from '../fixtures.ts';
+import {
+  amounts,
+  driver,
+  fund,
+  joinOther,
+  place,
+  putKey,
+  reapOther,
+  redeem,
+  redeemAs,
+  result,
+  settle,
+  shard,
+  state,
+  wallet,
+  walletId,
+} from './world.ts';
+
+export function settlementSuite(): void {
+  describe('a settlement', () => {
+    beforeEach(async () => {
+      await fund(100n);
+      await putKey({ limitFundsNusd: 50n });
+      await redeem();
+    });
+
+    test('charges, releases the rest and tells the ledger', async () => {
+      const settled = await settle(4n);
+      expect(settled).toEqual(place);
+      expect(await wallet()).toEqual(amounts(0n, 4n));
+      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([
+        { streamId: settled?.streamId, payload: 'charge of hold', mac: 'mac of hold' },
+      ]);
+    });
+
+    test('of nothing releases everything, and without an entry tells nobody', async () => {
+      const release = { ...settlementOf({ shard, holdId: 'hold', chargeNusd: 0n }), entry: undefined };
+      expect(await state.settle(release)).toBeUndefined();
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([]);
+    });
+
+    test('sent twice is told twice and charged once', async () => {
+      await settle(4n);
+      await settle(4n);
+      expect(await wallet()).toEqual(amounts(0n, 4n));
+      expect(await state.readSettlements(shard, '0-0', 10)).toHaveLength(2);
+    });
+
+    test('of a hold that was reaped is told to the ledger all the same, and counts until it is booked', async () => {
+      await redeemAs(await joinOther(), { holdId: 'short' });
+      expect(await reapOther()).toBe(1);
+      expect(await settle(4n, 'short')).toEqual(place);
+      expect(await settle(4n, 'short')).toEqual(place);
+      expect(await wallet()).toEqual(amounts(10n, 4n));
+      const booked = { shard, walletId, balanceNusd: 96n, version: 2 };
+      await state.book({ wallet: booked, keys: [], holdIds: ['short'] });
+      expect(await settle(4n, 'short')).toEqual(place);
+      expect(await wallet()).toEqual(amounts(10n, 0n));
+    });
+
+    test('of a hold that never was is told to the ledger, and no redeem of it comes after', async () => {
+      expect(await settle(4n, 'never')).toEqual(place);
+      expect(await wallet()).toEqual(amounts(10n, 0n));
+      expect(await redeem({ holdId: 'never' })).toEqual({ result: 'closed' });
+    });
+
+    test.each([Number.NaN, -1, 0.5, 2 ** 60])(
+      'is taken whatever its count of tokens: %d counts as all',
+      async (usedTokens) => {
+        await state.settle(settlementOf({ shard, holdId: 'hold', chargeNusd: 4n, usedTokens }));
+        expect(await wallet()).toEqual(amounts(0n, 4n));
+        expect(await redeem({ holdId: 'next' })).toEqual(result('rate_limited', { by: 'tokens' }));
+        driver?.advance(60_000);
+        expect(await redeem({ holdId: 'next' })).toEqual(result('admitted'));
+      },
+    );
+
+    test('is carried exactly, whatever it holds', async () => {
+      const entry = { payload: 'm', mac: 'p\r\n\u0000"é' };
+      await state.settle({ ...settlementOf({ shard, holdId: 'hold', chargeNusd: 1n }), entry });
+      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([expect.objectContaining(entry)]);
+    });
+
+    test('once booked is part of the balance, for the wallet and for the key', async () => {
+      await settle(10n);
+      const booking = {
+        wallet: { shard, walletId, balanceNusd: 90n, version: 2 },
+        keys: [{ keyHash: 'key', limitFundsNusd: 40n, version: 2 }],
+        holdIds: ['hold', 'unknown'],
+      };
+      await state.book(booking);
+      await state.book(booking);
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+      expect(await redeem({ holdId: 'next', amountNusd: 41n })).toEqual(result('insufficient', { scope: 'key' }));
+      expect(await redeem({ holdId: 'next', amountNusd: 40n })).toEqual(result('admitted'));
+      await putKey({ generation: 2, fundsVersion: 3 });
+      const rest = { holdId: 'rest', generation: 2 };
+      expect(await redeem({ ...rest, amountNusd: 51n })).toEqual(result('insufficient', { scope: 'wallet' }));
+      expect(await redeem({ ...rest, amountNusd: 50n })).toEqual(result('admitted'));
+    });
+
+    test('of nobody that the ledger knows is forgotten: its money is there again, and what was not noted stays as it is', async () => {
+      await settle(10n);
+      await state.forget(shard, ['hold', 'unknown']);
+      await state.forget(shard, ['hold']);
+      await state.forget(shard, []);
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+      expect(await redeem({ holdId: 'next', amountNusd: 50n })).toEqual(result('admitted'));
+      await state.forget(shard, ['next']);
+      expect(await wallet()).toEqual(amounts(50n, 0n));
+    });
+
+    test('booked late never undoes a newer balance', async () => {
+      await settle(10n);
+      await fund(500n, 3);
+      await state.book({ wallet: { shard, walletId, balanceNusd: 90n, version: 2 }, keys: [], holdIds: ['hold'] });
+      await putKey({ generation: 2, fundsVersion: 2 });
+      expect(await redeem({ holdId: 'next', generation: 2, amountNusd: 500n })).toEqual(result('admitted'));
+    });
+
+    test('many are booked in one call', async () => {
+      await fund(100_000n, 2);
+      await putKey({ fundsVersion: 2 });
+      const holdIds = Array.from({ length: 2000 }, (_, index) => `hold-${index}`);
+      await Promise.all(holdIds.map((holdId) => redeem({ holdId })));
+      await Promise.all(holdIds.map((holdId) => settle(1n, holdId)));
+      expect(await wallet()).toEqual(amounts(10n, 2000n));
+      await state.book({ wallet: { shard, walletId, balanceNusd: 98_000n, version: 3 }, keys: [], holdIds });
+      expect(await wallet()).toEqual(amounts(10n, 0n));
+    });
+
+    test('is read page by page, and acknowledged forwards only', async () => {
+      expect(await state.watermark(shard)).toEqual({ streamId: '0-0', epoch: 1 });
+      for (const holdId of ['a', 'b', 'c']) await settle(0n, holdId);
+      const [a, b] = await state.readSettlements(shard, '0-0', 2);
+      const [c, ...rest] = await state.readSettlements(shard, b?.streamId ?? '', 10);
+      expect([a, b, c].map((entry) => entry?.payload)).toEqual(['charge of a', 'charge of b', 'charge of c']);
+      expect(rest).toEqual([]);
+      await state.acknowledge(shard, b?.streamId ?? '');
+      await state.acknowledge(shard, a?.streamId ?? '');
+      expect(await state.watermark(shard)).toEqual({ streamId: b?.streamId, epoch: 1 });
+      expect(await state.readSettlements(shard, '0-0', 10)).toEqual([c]);
+      expect(await state.readSettlements(shard + 1, '0-0', 10)).toEqual([]);
+    });
+  });
+}
