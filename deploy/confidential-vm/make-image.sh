@@ -54,7 +54,7 @@ bootstrap() {
 # What makes the image, and what is in it: two trees of the same day.
 bootstrap linux-image-cloud-amd64,dracut,systemd-cryptsetup,cryptsetup-bin,systemd-ukify,systemd-boot-efi,squashfs-tools,dosfstools,mtools,fdisk "$work/tools"
 mkdir "$work/tools/build"
-bootstrap systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,libatomic1 "$root"
+bootstrap systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,kmod,libatomic1 "$root"
 
 kernel=$(basename "$work"/tools/usr/lib/modules/*)
 mkdir -p "$root/usr/lib/modules"

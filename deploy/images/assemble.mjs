@@ -118,11 +118,18 @@ function collectPeers() {
   }
 }
 
-/** Where a package finds a dependency: beside it in the store, or in its own `node_modules`. */
+/**
+ * Where a package finds a dependency: beside it in the store, or in its own `node_modules`. What an installer left over of an
+ * earlier lockfile, or put where everybody finds it, would make other bytes of the same commit.
+ */
 function findLink(path, dependency) {
   for (let folder = path; folder !== '.'; folder = dirname(folder)) {
     const link = folder.endsWith('/node_modules') ? `${folder}/${dependency}` : `${folder}/node_modules/${dependency}`;
+    if (link.startsWith('node_modules/.pnpm/node_modules/')) continue;
     if (existsSync(join(root, link))) return link;
+    if (lstatSync(join(root, link), { throwIfNoEntry: false }) !== undefined) {
+      fail(`${link} leads nowhere: remove node_modules and install anew`);
+    }
   }
   return undefined;
 }
