@@ -6,15 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
 import { afterAll, expect, it } from 'vitest';
 import { openTls } from '../../apps/confidential/src/tls/open-tls.ts';
+import { documentedBlock } from '../kit/documented.ts';
 import { freePort } from '../kit/free-port.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const isAble = ['lego', 'pebble'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
 const folder = mkdtempSync(join(tmpdir(), 'sotto-test-acme-'));
 const file = (name: string): string => join(folder, name);
@@ -64,8 +63,7 @@ it.skipIf(!isAble)(
     const config = { requestFile: file('request.pem'), certFile: file('chain.pem') };
     const tls = await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
     expect(existsSync(file('request.pem'))).toBe(true);
-    const guide = readFileSync(join(root, 'docs/guides/confidential-vm.md'), 'utf8');
-    const block = /<!-- test: acme -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+    const block = documentedBlock('docs/guides/confidential-vm.md', 'acme');
     execFileSync('bash', ['-euo', 'pipefail', '-c', block], {
       env: {
         ...process.env,

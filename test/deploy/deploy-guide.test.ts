@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { documentedBlock } from '../kit/documented.ts';
 import { freePort } from '../kit/free-port.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
@@ -106,8 +107,7 @@ it('the units are of the form that systemd reads, and lock away all that a plane
 });
 
 it('the keeper is installed by its guide, and its unit is of the form that systemd reads', () => {
-  const ofVm = readFileSync(join(root, 'docs/guides/confidential-vm.md'), 'utf8');
-  const script = /<!-- test: keeper -->\n```sh\n(.*?)```/s.exec(ofVm)?.[1] ?? 'exit 1';
+  const script = documentedBlock('docs/guides/confidential-vm.md', 'keeper');
   const place = join(folder, 'keeper-machine');
   execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: root,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock } from '../kit/documented.ts';
 import { askPrivately, type Ran, serveInstalled, writeFiles } from './installed-planes.ts';
 import { openSurroundings, type Surroundings } from './surroundings.ts';
 
@@ -60,8 +61,7 @@ describe('what an image holds', () => {
   });
 
   it('is made by the command of the guide, wherever it is made', async () => {
-    const guide = readFileSync(join(root, 'docs/guides/images.md'), 'utf8');
-    const script = /<!-- test: image -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? '';
+    const script = documentedBlock('docs/guides/images.md', 'image');
     const path = join(folder, 'by-the-guide');
     const { code, out, error } = await run('bash', ['-c', script.replaceAll('/tmp/sotto-broker', path)]);
     expect(code, error).toBe(0);

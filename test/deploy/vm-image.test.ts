@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock } from '../kit/documented.ts';
 import { freePort } from '../kit/free-port.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { noteSkip } from '../kit/skips.ts';
@@ -92,8 +93,7 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
 
   /** What the guide says makes the image: of the broker that all the tests take, with settings for hardware. */
   function byTheGuide(): void {
-    const guide = readFileSync(join(root, 'docs/guides/confidential-vm.md'), 'utf8');
-    const block = /<!-- test: vm-image -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+    const block = documentedBlock('docs/guides/confidential-vm.md', 'vm-image');
     const environment = {
       ...process.env,
       WORK: of('guide'),
@@ -133,7 +133,20 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     const port = await freePort();
     const log = of(`console-${port}`);
     const machine = spawn('qemu-system-x86_64', [
-      ...['-machine', 'q35,accel=tcg', '-cpu', 'max', '-smp', '2', '-m', '2048', '-display', 'none', '-no-reboot'],
+      // Emulated; QEMU before 8 gets the one instruction wrong that is taken away here.
+      ...[
+        '-machine',
+        'q35,accel=tcg',
+        '-cpu',
+        'Nehalem,-cx16',
+        '-smp',
+        '2',
+        '-m',
+        '2048',
+        '-display',
+        'none',
+        '-no-reboot',
+      ],
       ...['-serial', `file:${log}`, '-drive', `file=${disk},format=raw,if=virtio,readonly=on`],
       ...['-kernel', of('image/kernel'), '-initrd', of('image/initrd')],
       ...['-append', readFileSync(of('image/cmdline'), 'utf8')],
