@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -7,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   rmSync,
   writeFileSync,
   writeSync,
@@ -27,6 +29,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const script = join(root, 'deploy/confidential-vm/make-image.sh');
 const programs = ['mmdebstrap', 'qemu-system-x86_64'];
 const isAble = canMakeImages(programs);
+const firmware = '/usr/share/ovmf/OVMF.fd';
 const epoch = '1790000000';
 
 describe('the script that makes the image of a VM', () => {
@@ -128,10 +131,14 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
     return JSON.parse(readFileSync(join(of(out), 'measured.json'), 'utf8')) as Record<string, unknown>;
   }
 
-  /** Starts a machine without hardware for attestation, as a host does that boots it directly. */
-  async function boot(disk: string) {
+  /** Starts a machine without hardware for attestation: booted directly by its host, or by firmware from the disk alone. */
+  async function boot(disk: string, how: 'directly' | 'by UEFI' = 'directly') {
     const port = await freePort();
     const log = of(`console-${port}`);
+    const direct = [
+      ...['-kernel', of('image/kernel'), '-initrd', of('image/initrd')],
+      ...['-append', readFileSync(of('image/cmdline'), 'utf8')],
+    ];
     const machine = spawn('qemu-system-x86_64', [
       // Emulated; QEMU before 8 gets the one instruction wrong that is taken away here.
       ...[
@@ -148,13 +155,17 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
         '-no-reboot',
       ],
       ...['-serial', `file:${log}`, '-drive', `file=${disk},format=raw,if=virtio,readonly=on`],
-      ...['-kernel', of('image/kernel'), '-initrd', of('image/initrd')],
-      ...['-append', readFileSync(of('image/cmdline'), 'utf8')],
+      ...(how === 'directly' ? direct : ['-bios', firmware]),
       ...['-nic', `user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:${port}-:443`],
     ]);
     machines.push(machine);
     const ended = new Promise<number | null>((resolve) => void machine.once('exit', resolve));
-    return { port, ended, console: () => (existsSync(log) ? readFileSync(log, 'latin1') : '') };
+    return {
+      port,
+      ended,
+      end: () => machine.kill('SIGKILL'),
+      console: () => (existsSync(log) ? readFileSync(log, 'latin1') : ''),
+    };
   }
 
   const health = (port: number): Promise<number | undefined> =>
@@ -169,32 +180,46 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
       asked.end();
     });
 
-  it('boots, and is the broker over TLS', async (context) => {
-    if (redis === undefined) return context.skip('no Redis');
-    const machine = await boot(of('image/disk.raw'));
-    await until(
-      async () => (await health(machine.port)) === 200,
-      () => `the broker answers; ${machine.console().slice(-6000)}`,
-      480_000,
-    );
-    expect(machine.console()).not.toContain('login:');
-  }, 500_000);
+  it.each(['directly', 'by UEFI'] as const)(
+    'boots %s, and is the broker over TLS',
+    async (how) => {
+      if (redis === undefined) return;
+      if (how === 'by UEFI' && !existsSync(firmware)) return noteSkip('a boot by UEFI', '`apt install ovmf`.');
+      const machine = await boot(of('image/disk.raw'), how);
+      await until(
+        async () => (await health(machine.port)) === 200,
+        () => `the broker answers; ${machine.console().slice(-6000)}`,
+        480_000,
+      );
+      expect(machine.console()).not.toContain('login:');
+      machine.end();
+    },
+    500_000,
+  );
 
-  it('does not boot from a root in which one byte is another', async (context) => {
-    if (redis === undefined) return context.skip('no Redis');
-    copyFileSync(of('image/disk.raw'), of('tampered.raw'));
-    const table = JSON.parse(execFileSync('sfdisk', ['--json', of('tampered.raw')], { encoding: 'utf8' })) as {
-      partitiontable: { partitions: { name: string; start: number }[] };
-    };
-    const start = (table.partitiontable.partitions.find(({ name }) => name === 'root')?.start ?? 0) * 512;
-    // In the first block, which says where everything is.
-    const disk = openSync(of('tampered.raw'), 'r+');
-    writeSync(disk, Buffer.from([1]), 0, 1, start + 200);
-    const machine = await boot(of('tampered.raw'));
-    expect(await machine.ended).toBe(0);
-    expect(machine.console()).toMatch(/verity.*corrupt|dm-verity/i);
-    expect(await health(machine.port)).toBeUndefined();
-  }, 500_000);
+  it.each([
+    // The first block says where everything is.
+    ['a root in which one byte is another', 1, 200, /verity: .* data block 0 is corrupted/],
+    ['a hash tree that is none', 2, 0, /reboot: Power down/],
+  ])(
+    'does not boot from %s: it ends, without a shell',
+    async (_, partition, at, said) => {
+      if (redis === undefined) return;
+      copyFileSync(of('image/disk.raw'), of('tampered.raw'));
+      const disk = openSync(of('tampered.raw'), 'r+');
+      // The table of partitions begins in the third block; an entry has where its partition begins at byte 32.
+      const first = Buffer.alloc(8);
+      readSync(disk, first, 0, 8, 2 * 512 + 128 * partition + 32);
+      writeSync(disk, Buffer.from([1]), 0, 1, Number(first.readBigUInt64LE()) * 512 + at);
+      closeSync(disk);
+      const machine = await boot(of('tampered.raw'));
+      expect(await machine.ended).toBe(0);
+      expect(machine.console()).toMatch(said);
+      expect(machine.console()).not.toMatch(/login:|sh-\d|:\/#/);
+      expect(await health(machine.port)).toBeUndefined();
+    },
+    500_000,
+  );
 
   it('is the same to the byte when it is made again', () => {
     const [first, again] = [JSON.parse(readFileSync(of('image/measured.json'), 'utf8')) as unknown, make('again')];
