@@ -14,12 +14,16 @@ import { freePort } from '../kit/free-port.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
 
-const isAble = ['lego', 'pebble'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
+const isAble = ['lego', 'pebble', 'pebble-challtestsrv'].every(
+  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
+);
 const folder = mkdtempSync(join(tmpdir(), 'sotto-test-acme-'));
 const file = (name: string): string => join(folder, name);
 let authority: ChildProcess | undefined;
+let names: ChildProcess | undefined;
 afterAll(() => {
   authority?.kill('SIGKILL');
+  names?.kill('SIGKILL');
   rmSync(folder, { recursive: true });
 });
 
@@ -46,9 +50,14 @@ it.skipIf(!isAble)(
       }),
     );
     let said = '';
-    authority = spawn('pebble', ['-config', file('pebble.json')], {
-      // Names of a test lead nowhere: the authority believes them.
-      env: { PATH: process.env.PATH, PEBBLE_VA_ALWAYS_VALID: '1', PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' },
+    // Every name is this machine's; whether the client holds it the authority asks by TLS-ALPN.
+    const [dns, ofNames] = [await freePort(), await freePort()];
+    names = spawn('pebble-challtestsrv', [
+      ...['-defaultIPv4', '127.0.0.1', '-defaultIPv6', '', '-dns01', `127.0.0.1:${dns}`],
+      ...['-http01', '', '-https01', '', '-tlsalpn01', '', '-management', `127.0.0.1:${ofNames}`],
+    ]);
+    authority = spawn('pebble', ['-config', file('pebble.json'), '-dnsserver', `127.0.0.1:${dns}`], {
+      env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' },
     });
     for (const stream of [authority.stdout, authority.stderr]) {
       stream?.on('data', (bytes) => {
@@ -64,19 +73,21 @@ it.skipIf(!isAble)(
     const tls = await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
     expect(existsSync(file('request.pem'))).toBe(true);
     const block = documentedBlock('docs/guides/confidential-vm.md', 'acme');
-    execFileSync('bash', ['-euo', 'pipefail', '-c', block], {
-      env: {
-        ...process.env,
-        ...{
-          EMAIL: 'operator@example.com',
-          NAME: 'api.example.com',
-          ACME_DIRECTORY: `https://127.0.0.1:${directory}/dir`,
-          STATE: folder,
+    const sign = (listener: number): Buffer =>
+      execFileSync('bash', ['-euo', 'pipefail', '-c', block], {
+        env: {
+          ...process.env,
+          ...{ EMAIL: 'operator@example.com', NAME: 'api.example.com', STATE: folder },
+          ...{ ACME_DIRECTORY: `https://127.0.0.1:${directory}/dir`, TLS_ALPN: `127.0.0.1:${listener}` },
+          LEGO_CA_CERTIFICATES: file('directory-ca.pem'),
         },
-        ...{ TLS_ALPN: `127.0.0.1:${validation}`, LEGO_CA_CERTIFICATES: file('directory-ca.pem') },
-      },
-      stdio: 'pipe',
-    });
+        stdio: 'pipe',
+      });
+    // Who cannot be met where the authority looks holds no name.
+    const elsewhere = await freePort();
+    expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    expect(existsSync(file('chain.pem'))).toBe(false);
+    sign(validation);
     const chain = new X509Certificate(readFileSync(file('chain.pem')));
     expect(chain.subjectAltName).toBe('DNS:api.example.com');
     expect(chain.issuer).toContain('Pebble');
