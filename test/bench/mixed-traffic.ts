@@ -21,7 +21,7 @@ const mix: readonly Kind[] = [
   'refused',
 ];
 
-/** All kinds of requests in turn; `taken` holds how long whole answers took, in ms. */
+/** All kinds of requests in turn; `taken` holds how long whole answers took, in ms, `unexpected` how others were answered in the open loop that runs. */
 export function openTraffic({ service, account }: BenchService) {
   const broker = new Pool(new URL(service.baseUrl).origin, {
     connections: 512,
@@ -30,6 +30,7 @@ export function openTraffic({ service, account }: BenchService) {
   });
   const control = new Pool(new URL(service.controlUrl).origin, { connections: 64, pipelining: 1 });
   const taken: number[] = [];
+  const unexpected: string[] = [];
   const counts: Partial<Record<Kind, number>> = {};
   const bearer = { authorization: `Bearer ${account.inferenceKey}` };
   const messages = [{ role: 'user', content: 'What is the capital of France, and how many people live there?' }];
@@ -97,6 +98,7 @@ export function openTraffic({ service, account }: BenchService) {
   };
   return {
     taken,
+    unexpected,
     async closedLoop(connections: number, forMs: number): Promise<number> {
       const startedAt = performance.now();
       let done = 0;
@@ -113,7 +115,7 @@ export function openTraffic({ service, account }: BenchService) {
     async openLoop(perSecond: number, forMs: number) {
       for (const kind of Object.keys(counts) as Kind[]) delete counts[kind];
       const open = new Set<Promise<void>>();
-      const unexpected: string[] = [];
+      unexpected.length = 0;
       const startedAt = performance.now();
       let sent = 0;
       for (let at = 0; at < forMs; at = performance.now() - startedAt) {
@@ -127,7 +129,7 @@ export function openTraffic({ service, account }: BenchService) {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
       await Promise.all(open);
-      return { counts: { ...counts }, unexpected };
+      return { counts: { ...counts }, unexpected: [...unexpected] };
     },
     close() {
       void broker.destroy();

@@ -4,25 +4,33 @@ const beginMs = 0.5;
 const burstLine = 2000;
 const patientLine = 100;
 const shortLine = 32;
-/** After so many windows without a refusal a line may be patient again. */
+/** After so many windows without a refusal an overload may be over, and after so many a line may be patient again. */
+const freeWindows = 5;
 const patientWindows = 20;
-/** For how long those of a burst may still wait once more comes than can be done. */
-const leftoverMs = 250;
+/** At the limit nobody waits for longer. */
+const longestWaitMs = 250;
+/**
+ * Where this part of what comes is refused, a line would always be full: it serves no more, and all that are served wait
+ * for all of it. Then only so many wait as begin within so many ms.
+ */
+const heavyPart = 0.2;
+const heavyWaitMs = 2;
+/** The weight of one window in the part that is refused. */
+const windowWeight = 0.1;
 /** How often it is looked at how busy the process is. */
 const windowMs = 50;
 /** A process that rests for a smaller part of its time, or keeps a line, is at its limit; so many more windows of that than of others are no burst. */
 const limitRest = 0.02;
 const restlessWindows = 20;
 /** What a process at its limit is given, so that its turns stay short; one that rests for a larger part could do more. */
-const wantedRest = 0.08;
-const easyRest = 0.12;
+const wantedRest = 0.1;
+const easyRest = 0.14;
 const idleRest = 0.3;
-/** By how much fewer or more requests begin from one window to the next; never fewer than `leastPerMs`. */
+/** By how much fewer or more may be under way from one window to the next; never fewer than one. */
 const fewer = 0.9;
 const more = 1.05;
-const leastPerMs = 0.02;
-const creditMs = 4;
-/** A rate so many times that at which requests begin is no limit. */
+const moreAtLeast = 0.1;
+/** A limit so many times what is under way is none. */
 const far = 2;
 
 export interface LoadGateOptions {
@@ -44,108 +52,102 @@ export interface Arrival {
 
 /**
  * Decides when a request begins, and which does not. A process that has time begins each at once, and a burst waits in
- * line. Where it finds no rest any more, more comes than can be done: then requests begin at such a rate that it does find
- * a little, only a short line waits, and all others are refused, while that is still cheap and nothing waits long for it.
+ * line. Where it finds no rest any more, more comes than can be done: then only so many are under way at a time that it does
+ * find a little, only a short line waits, and all others are refused, while that is still cheap and nothing waits long for it.
  */
 export class LoadGate {
   readonly #options: LoadGateOptions;
-  #line: Arrival[] = [];
-  /** Requests that may begin in a ms; undefined: all. */
-  #perMs: number | undefined;
-  #credit = 0;
-  #creditAt: number;
+  #line: { readonly arrival: Arrival; readonly at: number }[] = [];
+  #underWay = 0;
+  /** How many may be under way; undefined: all. */
+  #most: number | undefined;
   /** When requests of this turn were first let in; undefined between turns with requests. */
   #beganAt: number | undefined;
-  #window: { readonly from: number; readonly restedMs: number; begun: number; refused: number } | undefined;
+  #window: Window | undefined;
   #restless = 0;
+  /** Requests that began in a ms of the last window. */
+  #perMs = 0;
   /** Windows in a row in which nobody was refused. */
   #calm = patientWindows;
-  /** Whether the line is looked at soon without a request. */
-  #isAwaited = false;
+  /** The part of what comes that is refused, of late. */
+  #refusedPart = 0;
 
   constructor(options: LoadGateOptions) {
     this.#options = options;
-    this.#creditAt = options.now();
   }
 
-  /** Begins a request now or soon, or refuses it: at once, but for the rest of a burst that turns out to be none. */
+  /** Begins a request now or soon, or refuses it: at once, or when it has waited too long. */
   admit(arrival: Arrival): void {
     const now = this.#options.now();
     this.#window ??= this.#openWindow(now);
     if (this.#beganAt === undefined) this.#openTurn(now);
     const waiting = this.#line.length;
     if (waiting >= this.#mayWait()) {
-      if (this.#window !== undefined) this.#window.refused += 1;
-      arrival.refuse();
+      this.#refuse(arrival);
     } else if (waiting > 0 || !this.#mayBegin(now)) {
-      this.#line.push(arrival);
+      this.#line.push({ arrival, at: now });
     } else {
-      this.#count();
-      arrival.begin();
+      this.#begin(arrival);
     }
   }
 
+  /** One that began is over, however it went: told once for each. */
+  ended(): void {
+    this.#underWay -= 1;
+    if (this.#line.length > 0 && this.#beganAt === undefined) this.#openTurn(this.#options.now());
+  }
+
   #mayWait(): number {
-    if (this.#perMs === undefined) return burstLine;
+    if (this.#most === undefined) return burstLine;
+    if (this.#refusedPart > heavyPart) return Math.max(1, Math.ceil(this.#perMs * heavyWaitMs));
     // So many clients that each ask again once they are answered are no overload: their line does not grow.
     return this.#calm >= patientWindows ? patientLine : shortLine;
   }
 
   #mayBegin(now: number): boolean {
-    if (this.#perMs === undefined) return now - (this.#beganAt ?? now) < beginMs;
-    // What was not used is lost, but for a moment's worth: it would come back as a burst.
-    this.#credit = Math.min(1 + creditMs * this.#perMs, this.#credit + (now - this.#creditAt) * this.#perMs);
-    this.#creditAt = now;
-    return this.#credit >= 1;
+    return now - (this.#beganAt ?? now) < beginMs && this.#underWay < (this.#most ?? Number.POSITIVE_INFINITY);
   }
 
-  #count(): void {
-    this.#credit -= 1;
-    if (this.#window !== undefined) this.#window.begun += 1;
+  #begin(arrival: Arrival): void {
+    this.#underWay += 1;
+    if (this.#window !== undefined) {
+      this.#window.begun += 1;
+      this.#window.most = Math.max(this.#window.most, this.#underWay);
+    }
+    arrival.begin();
+  }
+
+  #refuse(arrival: Arrival): void {
+    if (this.#window !== undefined) this.#window.refused += 1;
+    arrival.refuse();
   }
 
   #openTurn(now: number): void {
     this.#beganAt = now;
     this.#options.afterThisTurn(() => {
       this.#beganAt = undefined;
-      if (this.#line.length > 0 && !this.#isAwaited) this.#serveLine();
+      if (this.#line.length > 0) this.#serveLine();
     });
   }
 
+  /** Who waits until another has ended is looked at then; who waits only for a turn has the next one. */
   #serveLine(): void {
-    this.#isAwaited = false;
     this.#beganAt = this.#options.now();
-    const line = this.#line;
     let begun = 0;
-    while (begun < line.length && this.#mayBegin(this.#options.now())) {
-      this.#count();
-      line[begun]?.begin();
+    while (begun < this.#line.length && this.#mayBegin(this.#options.now())) {
+      const next = this.#line[begun];
       begun += 1;
+      if (next !== undefined) this.#begin(next.arrival);
     }
-    this.#line = line.slice(begun);
+    this.#line.splice(0, begun);
     this.#beganAt = undefined;
-    if (this.#line.length === 0) return;
-    // Who waits for a turn has the next one. Who waits for the rate is looked at later: the process may rest until then.
-    if (this.#perMs === undefined) {
-      this.#openTurn(this.#options.now());
-    } else {
-      this.#isAwaited = true;
-      this.#options.after(() => this.#serveLine(), 1);
-    }
+    const isFull = this.#underWay >= (this.#most ?? Number.POSITIVE_INFINITY);
+    if (this.#line.length > 0 && !isFull) this.#openTurn(this.#options.now());
   }
 
-  /** More comes than can be done. Those who would wait for long are told now. */
-  #limit(perMs: number): void {
-    this.#restless = 0;
-    this.#perMs = Math.max(leastPerMs, perMs * fewer);
-    const refused = this.#line.splice(Math.max(patientLine, Math.ceil(this.#perMs * leftoverMs)));
-    if (refused.length > 0) this.#calm = 0;
-    for (const arrival of refused) arrival.refuse();
-  }
-
-  #openWindow(from: number) {
+  #openWindow(from: number): Window {
     this.#options.after(() => this.#endWindow(), windowMs);
-    return { from, restedMs: this.#options.restedMs(), begun: 0, refused: 0 };
+    return { from, restedMs: this.#options.restedMs(), begun: 0, refused: 0, most: this.#underWay };
   }
 
   #endWindow(): void {
@@ -154,21 +156,51 @@ export class LoadGate {
     const now = this.#options.now();
     const tookMs = now - window.from;
     const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
-    this.#calm = window.refused > 0 ? 0 : this.#calm + 1;
-    if (this.#perMs === undefined) {
+    this.#perMs = window.begun / tookMs;
+    if (this.#most === undefined) {
       const isAtLimit = rest < limitRest || this.#line.length > 0;
       this.#restless = isAtLimit ? this.#restless + 1 : Math.max(0, this.#restless - 1);
-      if (this.#restless >= restlessWindows) this.#limit(window.begun / tookMs);
-    } else if (rest < wantedRest && window.refused > 0) {
-      this.#perMs = Math.max(leastPerMs, Math.min(this.#perMs, window.begun / tookMs) * fewer);
-    } else if (rest > easyRest || window.refused === 0) {
-      // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload. A rate
-      // that is far above what comes limits nothing any more: it is looked for anew when it is needed.
-      const isFree = this.#line.length === 0 && (rest > idleRest || this.#perMs > far * (window.begun / tookMs));
-      this.#perMs = isFree ? undefined : this.#perMs * more;
+      if (this.#restless >= restlessWindows) this.#most = Math.max(1, window.most * fewer);
+    } else {
+      this.#refuseLate(now);
+      this.#most = this.#mostAfter(window, rest, this.#most);
     }
+    this.#calm = window.refused > 0 ? 0 : this.#calm + 1;
+    const came = Math.max(1, window.begun + window.refused);
+    this.#refusedPart += windowWeight * (window.refused / came - this.#refusedPart);
+    if (this.#line.length > 0 && this.#beganAt === undefined) this.#openTurn(now);
     // Watched for as long as there is something to decide.
-    const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#perMs === undefined;
+    const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#most === undefined;
     this.#window = isQuiet ? undefined : this.#openWindow(now);
   }
+
+  #mostAfter(window: Window, rest: number, most: number): number | undefined {
+    if (rest < wantedRest && window.refused > 0) {
+      // Of what is under way, not of what may be: streams that are over only in a while leave no room at once.
+      return Math.max(1, window.most * fewer);
+    }
+    if (rest <= easyRest && window.refused > 0) return most;
+    // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload. Once that
+    // has lasted, a limit far above what is under way limits nothing: it is looked for anew when it is needed.
+    const isOver = this.#calm >= freeWindows && this.#line.length === 0;
+    const isFree = isOver && (rest > idleRest || most > far * window.most);
+    if (isFree) this.#restless = 0;
+    return isFree ? undefined : Math.min(most * more + moreAtLeast, far * window.most + 1);
+  }
+
+  /** More comes than can be done: those who have waited for long are told. */
+  #refuseLate(now: number): void {
+    const late = this.#line.filter(({ at }) => now - at > longestWaitMs).length;
+    for (const { arrival } of this.#line.splice(0, late)) this.#refuse(arrival);
+  }
+}
+
+/** What is counted between two looks. */
+interface Window {
+  readonly from: number;
+  readonly restedMs: number;
+  begun: number;
+  refused: number;
+  /** The most that were under way at a time. */
+  most: number;
 }

@@ -137,7 +137,9 @@ function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListene
     gate.admit({
       begin() {
         // Whoever has left while it waited wants nothing more.
-        if (!request.socket.destroyed) handler(request, response);
+        if (request.socket.destroyed) return gate.ended();
+        response.once('close', () => gate.ended());
+        handler(request, response);
       },
       refuse() {
         shed += 1;

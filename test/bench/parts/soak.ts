@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { end, startNode } from '../contender.ts';
-import { percentile, residentMiB } from '../cpu.ts';
+import { cpuMicroseconds, familyMicroseconds, percentile, residentMiB } from '../cpu.ts';
 import { mixedCatalog, openTraffic } from '../mixed-traffic.ts';
 import { figure } from '../page/report.ts';
 import { benchRegistry, startSotto } from '../sotto.ts';
@@ -16,6 +16,14 @@ interface Sample {
   readonly redisKeys: number;
   readonly brokerFiles: number;
   readonly controlFiles: number;
+  /** Of a core since the last look, in %. */
+  readonly brokerCpu: number;
+  readonly controlCpu: number;
+  readonly redisCpu: number;
+  readonly postgresCpu: number;
+  readonly loadCpu: number;
+  /** Answered otherwise than expected since the last look. */
+  readonly unexpected: number;
   /** Of the requests that ended since the last look, in ms. */
   readonly p50: number;
   readonly p99: number;
@@ -38,16 +46,31 @@ export const soak: Part = async ({ quick }) => {
   const redis = new Redis(sotto.redisUrl);
 
   process.stderr.write('capacity\n');
-  const capacity = await mostTaken(traffic, quick ? 3000 : 10_000);
+  const capacity = await mostTaken(traffic, quick ? 3000 : 20_000);
   const perSecond = capacity * 0.7;
   traffic.taken.length = 0;
 
   const samples: Sample[] = [];
   const startedAt = performance.now();
+  const { service, pids } = sotto;
+  const usedMicroseconds = (): number[] => [
+    cpuMicroseconds([service.broker.pid]),
+    cpuMicroseconds([service.control.pid]),
+    pids.redis === undefined ? 0 : cpuMicroseconds([pids.redis]),
+    pids.postgres === undefined ? 0 : familyMicroseconds(pids.postgres),
+    cpuMicroseconds([process.pid]),
+  ];
+  let last = { at: startedAt, used: usedMicroseconds(), unexpected: 0 };
   const look = async (): Promise<void> => {
     const memory = await redis.info('memory');
     const times = traffic.taken.splice(0);
+    const now = { at: performance.now(), used: usedMicroseconds(), unexpected: traffic.unexpected.length };
+    const [brokerCpu = 0, controlCpu = 0, redisCpu = 0, postgresCpu = 0, loadCpu = 0] = now.used.map(
+      (used, index) => (used - (last.used[index] ?? 0)) / (now.at - last.at) / 10,
+    );
     samples.push({
+      ...{ brokerCpu, controlCpu, redisCpu, postgresCpu, loadCpu },
+      unexpected: now.unexpected - last.unexpected,
       minute: (performance.now() - startedAt) / 60_000,
       brokerMiB: residentMiB([sotto.service.broker.pid]),
       controlMiB: residentMiB([sotto.service.control.pid]),
@@ -58,11 +81,14 @@ export const soak: Part = async ({ quick }) => {
       p50: percentile(times, 50),
       p99: percentile(times, 99),
     });
+    last = now;
   };
   const looking = setInterval(() => void look(), everyMs);
   const minutely = setInterval(() => {
-    const last = samples.at(-1);
-    process.stderr.write(`${last?.minute.toFixed(0)} min: broker ${last?.brokerMiB.toFixed(0)} MiB\n`);
+    const now = samples.at(-1);
+    process.stderr.write(
+      `${now?.minute.toFixed(0)} min: broker ${now?.brokerMiB.toFixed(0)} MiB, p50 ${now?.p50.toFixed(1)} ms, ${traffic.unexpected.length} unexpected\n`,
+    );
   }, 60_000);
   const { counts, unexpected } = await traffic.openLoop(perSecond, minutes * 60_000);
   clearInterval(looking);
@@ -98,6 +124,13 @@ export const soak: Part = async ({ quick }) => {
     ['whole answers, p50 ms', 'p50', 1.25],
     ['whole answers, p99 ms', 'p99', 1.5],
   ] as const;
+  const alsoLooked = [
+    ['broker, % of a core', 'brokerCpu'],
+    ['control, % of a core', 'controlCpu'],
+    ['Redis, % of a core', 'redisCpu'],
+    ['Postgres, % of a core', 'postgresCpu'],
+    ['the load, % of a core', 'loadCpu'],
+  ] as const;
   const line = (name: string, of: keyof Sample) => ({
     name,
     points: samples.map((sample) => [Number(sample.minute.toFixed(2)), Number(sample[of].toFixed(2))] as const),
@@ -116,7 +149,7 @@ export const soak: Part = async ({ quick }) => {
       {
         caption: 'Medians of an eighth of the time, after the first quarter and at the end',
         head: ['', 'early', 'late', 'late/early'],
-        rows: looked.map(([name, of]) => [
+        rows: [...looked, ...alsoLooked].map(([name, of]) => [
           name,
           figure(middle(early, of), 1),
           figure(middle(late, of), 1),
@@ -149,6 +182,19 @@ export const soak: Part = async ({ quick }) => {
         title: 'Whole answers over the soak',
         unit: 'ms',
         lines: [line('p50', 'p50'), line('p99', 'p99')],
+      },
+      {
+        kind: 'lines',
+        name: 'soak-cpu',
+        title: 'CPU over the soak',
+        unit: '% of a core',
+        lines: [
+          line('broker', 'brokerCpu'),
+          line('control', 'controlCpu'),
+          line('Redis', 'redisCpu'),
+          line('Postgres', 'postgresCpu'),
+          line('the load', 'loadCpu'),
+        ],
       },
     ],
   };
