@@ -29,6 +29,7 @@ const idleRest = 0.3;
 /** By how much fewer or more may be under way from one window to the next; never fewer than one. */
 const fewer = 0.9;
 const more = 1.05;
+const muchMore = 1.2;
 const moreAtLeast = 0.1;
 /** A limit so many times what is under way is none. */
 const far = 2;
@@ -67,9 +68,9 @@ export class LoadGate {
   #restless = 0;
   /** Requests that began in a ms of the last window. */
   #perMs = 0;
-  /** Windows in a row in which nobody was refused. */
+  /** Windows in a row in which nobody was refused for want of time. */
   #calm = patientWindows;
-  /** The part of what comes that is refused, of late. */
+  /** The part of what comes that is refused for want of time, of late. */
   #refusedPart = 0;
 
   constructor(options: LoadGateOptions) {
@@ -165,9 +166,10 @@ export class LoadGate {
       this.#refuseLate(now);
       this.#most = this.#mostAfter(window, rest, this.#most);
     }
-    this.#calm = window.refused > 0 ? 0 : this.#calm + 1;
-    const came = Math.max(1, window.begun + window.refused);
-    this.#refusedPart += windowWeight * (window.refused / came - this.#refusedPart);
+    // Who is refused by a process that rests came at once with many others: the line is what such need.
+    const strained = rest < idleRest ? window.refused : 0;
+    this.#calm = strained > 0 ? 0 : this.#calm + 1;
+    this.#refusedPart += windowWeight * (strained / Math.max(1, window.begun + strained) - this.#refusedPart);
     if (this.#line.length > 0 && this.#beganAt === undefined) this.#openTurn(now);
     // Watched for as long as there is something to decide.
     const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#most === undefined;
@@ -182,10 +184,11 @@ export class LoadGate {
     if (rest <= easyRest && window.refused > 0) return most;
     // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload. Once that
     // has lasted, a limit far above what is under way limits nothing: it is looked for anew when it is needed.
-    const isOver = this.#calm >= freeWindows && this.#line.length === 0;
+    const isOver = window.refused === 0 && this.#calm >= freeWindows && this.#line.length === 0;
     const isFree = isOver && (rest > idleRest || most > far * window.most);
     if (isFree) this.#restless = 0;
-    return isFree ? undefined : Math.min(most * more + moreAtLeast, far * window.most + 1);
+    const growth = rest > idleRest ? muchMore : more;
+    return isFree ? undefined : Math.min(most * growth + moreAtLeast, far * window.most + 1);
   }
 
   /** More comes than can be done: those who have waited for long are told. */
