@@ -6,7 +6,8 @@
 #   deploy/confidential-vm/make-image.sh BROKER SETTINGS OUT
 #
 #   BROKER    the folder that `npm run image -- broker BROKER` made
-#   SETTINGS  a folder that becomes /etc/sotto: broker.env, and whatever files it names. Public, and measured: no secrets
+#   SETTINGS  a folder that becomes /etc/sotto: broker.env, and whatever files it names. Public, and measured: no secrets.
+#             With acme.env (ACME_DIRECTORY, ACME_EMAIL) the image has an ACME client: see deploy/sign-request.sh
 #   OUT       a folder for disk.raw (UEFI), kernel, initrd and cmdline (for direct boot), and measured.json
 set -euo pipefail
 
@@ -33,6 +34,17 @@ if grep -E '^[[:space:]]*[A-Z][A-Z0-9_]*_(KEY|SECRET|URL|PASSWORD|TOKEN)(_FILE)?
   grep -vE '^[[:space:]]*(TLS_KEY_FILE|TRACES_URL|ATTESTATION_COLLATERAL_URL)=' | cut -d= -f1 >&2; then
   [[ ${ALLOW_SECRETS:-no} == yes ]] || fail 'an image is public: secrets do not belong into broker.env (KEEPER_ORIGIN gets them)'
 fi
+acme=no
+if [[ -f $settings/acme.env ]]; then
+  acme=yes
+  for name in ACME_DIRECTORY ACME_EMAIL; do
+    grep -q "^$name=." "$settings/acme.env" || fail "$settings/acme.env has no $name"
+  done
+  for name in request:TLS_REQUEST_FILE chain:TLS_CERT_FILE; do
+    grep -qx "${name#*:}=/var/lib/sotto-broker/${name%:*}.pem" "$settings/broker.env" ||
+      fail "with acme.env, broker.env has the line ${name#*:}=/var/lib/sotto-broker/${name%:*}.pem"
+  done
+fi
 mkdir -p "$out"
 
 # Mounts of this script are its own, and gone with it.
@@ -54,7 +66,9 @@ bootstrap() {
 # What makes the image, and what is in it: two trees of the same day.
 bootstrap linux-image-cloud-amd64,dracut,systemd-cryptsetup,cryptsetup-bin,systemd-ukify,systemd-boot-efi,squashfs-tools,dosfstools,mtools,fdisk "$work/tools"
 mkdir "$work/tools/build"
-bootstrap systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,kmod,libatomic1 "$root"
+packages=systemd,systemd-sysv,systemd-resolved,systemd-timesyncd,udev,kmod,libatomic1
+[[ $acme == no ]] || packages+=,lego,ca-certificates
+bootstrap "$packages" "$root"
 
 kernel=$(basename "$work"/tools/usr/lib/modules/*)
 mkdir -p "$root/usr/lib/modules"
@@ -71,6 +85,12 @@ install -m 644 "$here/../systemd/sotto-broker.service" "$units/"
 install -D -m 644 "$here/../systemd/keeper.conf" "$units/sotto-broker.service.d/keeper.conf"
 install -D -m 644 "$here/../systemd/confidential.conf" "$units/sotto-broker.service.d/confidential.conf"
 cp -r --no-preserve=ownership,mode "$here/image/." "$root/"
+if [[ $acme == yes ]]; then
+  install -D -m 755 "$here/../sign-request.sh" "$root/usr/lib/sotto/sign-request"
+  systemctl --quiet --root="$root" enable sotto-certificate.path sotto-certificate.timer
+else
+  rm "$units"/sotto-certificate.*
+fi
 # Nobody logs in, not even where something fails; nothing of the host's is taken into the system.
 systemctl --quiet --root="$root" enable sotto-broker.service systemd-networkd.service systemd-resolved.service systemd-timesyncd.service
 rm -f "$root"/usr/lib/systemd/system-generators/systemd-{run,debug,gpt-auto,cryptsetup,hibernate-resume,sysv,rc-local,getty}-generator

@@ -1,4 +1,4 @@
-import { keepReport, showReport } from './page/keep.ts';
+import { keepReport, showReport, writeKept } from './page/keep.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
 import type { Part } from './parts/part.ts';
@@ -12,7 +12,7 @@ import { tickets } from './parts/tickets.ts';
 
 /**
  * Measures the broker part by part and writes `docs/PERFORMANCE.md`. Without a name all but `soak`, which takes an hour;
- * `--quick` measures roughly and only prints.
+ * `--quick` measures roughly and only prints; `page` measures nothing and writes the page anew from `results/`.
  */
 const parts = {
   gateways,
@@ -28,6 +28,10 @@ const parts = {
 const names = Object.keys(parts) as (keyof typeof parts)[];
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+if (asked.length === 1 && asked[0] === 'page') {
+  writeKept(names);
+  process.exit(0);
+}
 const quick = process.argv.includes('--quick');
 const unknown = asked.filter((name) => !names.some((known) => known === name));
 if (unknown.length > 0) {
@@ -40,6 +44,8 @@ for (const name of names) {
   const report = await parts[name]({ quick });
   if (report === undefined) continue;
   showReport(report);
-  if (!quick) keepReport(name, report, names);
+  if (quick) continue;
+  keepReport(name, report);
+  writeKept(names);
 }
 process.exit(0);

@@ -1,93 +1,57 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
+import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
-import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { openTls } from '../../apps/confidential/src/tls/open-tls.ts';
+import { type AcmeAuthority, hasAcme, howToHaveAcme, startAcmeAuthority } from '../kit/acme-authority.ts';
+import { certificateAt } from '../kit/certificate-at.ts';
 import { documentedBlock } from '../kit/documented.ts';
 import { freePort } from '../kit/free-port.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
 
-const isAble = ['lego', 'pebble', 'pebble-challtestsrv'].every(
-  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
-);
+const isAble = hasAcme();
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sotto-test-acme-'));
 const file = (name: string): string => join(folder, name);
-let authority: ChildProcess | undefined;
-let names: ChildProcess | undefined;
+let authority: AcmeAuthority | undefined;
 afterAll(() => {
-  authority?.kill('SIGKILL');
-  names?.kill('SIGKILL');
+  authority?.stop();
   rmSync(folder, { recursive: true });
 });
 
 it.skipIf(!isAble)(
   'an ACME client beside the broker has its request signed, and the broker serves what comes',
   async () => {
-    const [directory, management, validation] = [await freePort(), await freePort(), await freePort()];
-    const own = await Issuer.make('The Directory');
-    const { cert, key } = await certifyServer(own);
-    for (const [name, text] of [
-      ['directory.pem', cert],
-      ['directory-key.pem', key],
-      ['directory-ca.pem', toPem(await own.certifySelf())],
-    ] as const)
-      writeFileSync(file(name), text);
-    writeFileSync(
-      file('pebble.json'),
-      JSON.stringify({
-        pebble: {
-          ...{ listenAddress: `127.0.0.1:${directory}`, managementListenAddress: `127.0.0.1:${management}` },
-          ...{ certificate: file('directory.pem'), privateKey: file('directory-key.pem') },
-          ...{ httpPort: 1, tlsPort: validation, ocspResponderURL: '', externalAccountBindingRequired: false },
+    const asked = await freePort();
+    authority = await startAcmeAuthority(asked);
+    const directory = `https://127.0.0.1:${authority.port}/dir`;
+    const trusted = { LEGO_CA_CERTIFICATES: authority.caFile };
+    const block = documentedBlock('docs/guides/confidential-vm.md', 'acme');
+    const sign = (listener: number): Buffer =>
+      execFileSync('bash', ['-euo', 'pipefail', '-c', block], {
+        cwd: root,
+        env: {
+          ...{ PATH: process.env.PATH, EMAIL: 'operator@example.com', FILES: folder },
+          ...{ AUTHORITY: directory, TLS_ALPN: `127.0.0.1:${listener}`, ...trusted },
         },
-      }),
-    );
-    let said = '';
-    // Every name is this machine's; whether the client holds it the authority asks by TLS-ALPN.
-    const [dns, ofNames] = [await freePort(), await freePort()];
-    names = spawn('pebble-challtestsrv', [
-      ...['-defaultIPv4', '127.0.0.1', '-defaultIPv6', '', '-dns01', `127.0.0.1:${dns}`],
-      ...['-http01', '', '-https01', '', '-tlsalpn01', '', '-management', `127.0.0.1:${ofNames}`],
-    ]);
-    authority = spawn('pebble', ['-config', file('pebble.json'), '-dnsserver', `127.0.0.1:${dns}`], {
-      env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' },
-    });
-    for (const stream of [authority.stdout, authority.stderr]) {
-      stream?.on('data', (bytes) => {
-        said += String(bytes);
+        stdio: 'pipe',
       });
-    }
-    await until(
-      () => /listening/i.test(said),
-      () => said,
-    );
+    expect(() => sign(asked)).toThrow('request.pem is not there: TLS_REQUEST_FILE of the broker names it');
 
     const config = { requestFile: file('request.pem'), certFile: file('chain.pem') };
     const tls = await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
     expect(existsSync(file('request.pem'))).toBe(true);
-    const block = documentedBlock('docs/guides/confidential-vm.md', 'acme');
-    const sign = (listener: number): Buffer =>
-      execFileSync('bash', ['-euo', 'pipefail', '-c', block], {
-        env: {
-          ...process.env,
-          ...{ EMAIL: 'operator@example.com', NAME: 'api.example.com', STATE: folder },
-          ...{ ACME_DIRECTORY: `https://127.0.0.1:${directory}/dir`, TLS_ALPN: `127.0.0.1:${listener}` },
-          LEGO_CA_CERTIFICATES: file('directory-ca.pem'),
-        },
-        stdio: 'pipe',
-      });
     // Who cannot be met where the authority looks holds no name.
     const elsewhere = await freePort();
     expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
     expect(existsSync(file('chain.pem'))).toBe(false);
-    sign(validation);
+    sign(asked);
     const chain = new X509Certificate(readFileSync(file('chain.pem')));
     expect(chain.subjectAltName).toBe('DNS:api.example.com');
     expect(chain.issuer).toContain('Pebble');
@@ -97,22 +61,31 @@ it.skipIf(!isAble)(
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const followed = tls?.follow?.(server);
     followed?.start();
-    await until(async () => (await served(server)) === chain.fingerprint256, 'the new certificate is served');
+    const { port } = server.address() as AddressInfo;
+    await until(
+      async () => (await certificateAt(port)).fingerprint256 === chain.fingerprint256,
+      'the new certificate is served',
+    );
     await followed?.stop();
     server.close();
+
+    // What is signed is not asked for again; the next request is.
+    sign(elsewhere);
+    expect(new X509Certificate(readFileSync(file('chain.pem'))).serialNumber).toBe(chain.serialNumber);
+    await openTls({ kind: 'self', authority: config }, 'https://api.example.com', Date.now);
+    const before = readFileSync(file('chain.pem'), 'utf8');
+    expect(() => sign(elsewhere)).toThrow('Could not obtain certificates');
+    expect(readFileSync(file('chain.pem'), 'utf8')).toBe(before);
+    sign(asked);
+    const next = new X509Certificate(readFileSync(file('chain.pem')));
+    expect(next.publicKey.equals(chain.publicKey)).toBe(false);
+    // One that is cut off is asked for once more.
+    writeFileSync(file('chain.pem'), before);
+    rmSync(file('acme/signed.pem'));
+    sign(asked);
+    const last = new X509Certificate(readFileSync(file('chain.pem')));
+    expect(last.publicKey.equals(next.publicKey)).toBe(true);
   },
 );
 
-/** The certificate that a new connection meets. */
-function served(server: Server): Promise<string | undefined> {
-  const { port } = server.address() as AddressInfo;
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      resolve(socket.getPeerX509Certificate()?.fingerprint256);
-      socket.destroy();
-    });
-    socket.once('error', reject);
-  });
-}
-
-if (!isAble) noteSkip('an ACME client beside the broker', 'install it and an authority (`apt install lego pebble`).');
+if (!isAble) noteSkip('an ACME client beside the broker', howToHaveAcme);

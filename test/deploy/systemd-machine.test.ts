@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   copyFileSync,
@@ -20,6 +20,7 @@ import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
 import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
 import { askPrivately, writeFiles } from './installed-planes.ts';
+import { startMachine } from './qemu.ts';
 import { openSurroundings, type Surroundings } from './surroundings.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -133,26 +134,14 @@ describe.skipIf(!isAble)('a machine that systemd runs, installed by the guide', 
     copyFileSync(inTree(`boot/${boot.find((name) => name.startsWith('initrd'))}`), of('initrd'));
     execFileSync('truncate', ['-s', '4G', of('disk')]);
     execFileSync('mke2fs', ['-q', '-t', 'ext4', '-d', of('tree'), of('disk')]);
-    const forward = `hostfwd=tcp:127.0.0.1:${ports.control}-:4000,hostfwd=tcp:127.0.0.1:${ports.broker}-:4001`;
-    machine = spawn('qemu-system-x86_64', [
-      // Emulated; QEMU before 8 gets the one instruction wrong that is taken away here.
-      ...[
-        '-machine',
-        'q35,accel=tcg',
-        '-cpu',
-        'Nehalem,-cx16',
-        '-smp',
-        '2',
-        '-m',
-        '3072',
-        '-display',
-        'none',
-        '-no-reboot',
+    machine = startMachine({
+      ...{ disk: of('disk'), isReadOnly: false, memoryMiB: 3072, console: of('console') },
+      boot: { kernel: of('kernel'), initrd: of('initrd'), cmdline: 'root=/dev/vda rw console=ttyS0' },
+      forwards: [
+        [ports.control, 4000],
+        [ports.broker, 4001],
       ],
-      ...['-serial', `file:${of('console')}`, '-drive', `file=${of('disk')},format=raw,if=virtio`],
-      ...['-kernel', of('kernel'), '-initrd', of('initrd'), '-append', 'root=/dev/vda rw console=ttyS0'],
-      ...['-nic', `user,model=virtio-net-pci,${forward}`],
-    ]);
+    });
   }, 1_200_000);
   afterAll(async () => {
     machine?.kill('SIGKILL');

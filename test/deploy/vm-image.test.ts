@@ -1,5 +1,6 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -18,12 +19,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AcmeAuthority, hasAcme, howToHaveAcme, startAcmeAuthority } from '../kit/acme-authority.ts';
+import { certificateAt } from '../kit/certificate-at.ts';
 import { documentedBlock } from '../kit/documented.ts';
 import { freePort } from '../kit/free-port.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { noteSkip } from '../kit/skips.ts';
 import { until } from '../kit/until.ts';
 import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
+import { startMachine } from './qemu.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const script = join(root, 'deploy/confidential-vm/make-image.sh');
@@ -60,6 +64,16 @@ describe('the script that makes the image of a VM', () => {
           stderr: expect.stringContaining('an image is public: secrets do not belong into broker.env'),
         });
       }
+      writeFileSync(join(folder, 'broker.env'), 'TLS_REQUEST_FILE=/var/lib/sotto-broker/request.pem\n');
+      writeFileSync(join(folder, 'acme.env'), 'ACME_DIRECTORY=https://authority.example/dir\n');
+      expect(run([broker, folder, join(folder, 'out')]).stderr).toContain('acme.env has no ACME_EMAIL');
+      writeFileSync(
+        join(folder, 'acme.env'),
+        'ACME_DIRECTORY=https://authority.example/dir\nACME_EMAIL=o@example.com\n',
+      );
+      expect(run([broker, folder, join(folder, 'out')]).stderr).toContain(
+        'broker.env has the line TLS_CERT_FILE=/var/lib/sotto-broker/chain.pem',
+      );
     },
   );
 });
@@ -67,6 +81,9 @@ describe('the script that makes the image of a VM', () => {
 describe.skipIf(!isAble)('a virtual machine of the image', () => {
   let folder: string;
   let redis: TestRedis | undefined;
+  let authority: AcmeAuthority | undefined;
+  /** Where the authority asks whether the machine holds its name: of the first machine. */
+  const asked: number[] = [];
   const machines: ChildProcess[] = [];
   const of = (name: string): string => join(folder, name);
 
@@ -83,27 +100,42 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
         ...['CONFIDENTIAL_ORIGIN=https://api.example.com', 'HOST=0.0.0.0', 'CONFIDENTIAL_PORT=443', 'ATTESTATION=off'],
         // No hardware is here to release these to; on the host's side of the machine's network is the test's Redis.
         `REDIS_URL=redis://10.0.2.2:${new URL(redis.url).port}`,
-        ...[`TICKET_SEALING_KEY=${secret}`, `SETTLEMENT_MAC_KEY=${secret}`],
+        ...[`TICKET_SEALING_KEY=${secret}`, `SETTLEMENT_MAC_KEY=${secret}`, ''],
       ].join('\n'),
     );
+    if (hasAcme()) {
+      asked.push(await freePort());
+      authority = await startAcmeAuthority(asked[0] ?? 0);
+      guided('vm-certificate', {
+        ...{ WORK: folder, EMAIL: 'operator@example.com', AUTHORITY: `https://10.0.2.2:${authority.port}/dir` },
+      });
+      writeFileSync(of('settings/directory-ca.pem'), authority.caPem);
+      appendFileSync(
+        of('settings/acme.env'),
+        'LEGO_CA_CERTIFICATES=/etc/sotto/directory-ca.pem\nLEGO_CA_SERVER_NAME=localhost\n',
+      );
+    } else noteSkip('an ACME client within a virtual machine', howToHaveAcme);
     make('image');
   }, 1_200_000);
   afterAll(async () => {
     for (const machine of machines) machine.kill('SIGKILL');
+    authority?.stop();
     await redis?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
+  /** Runs a block of the guide. */
+  function guided(name: string, environment: Readonly<Record<string, string>>): void {
+    execFileSync('bash', ['-euo', 'pipefail', '-c', documentedBlock('docs/guides/confidential-vm.md', name)], {
+      ...{ cwd: root, env: { ...process.env, ...environment }, maxBuffer: 1 << 26 },
+    });
+  }
+
   /** What the guide says makes the image: of the broker that all the tests take, with settings for hardware. */
   function byTheGuide(): void {
-    const block = documentedBlock('docs/guides/confidential-vm.md', 'vm-image');
-    const environment = {
-      ...process.env,
-      WORK: of('guide'),
-      KEEPER_CA: '/etc/ssl/certs/ca-certificates.crt',
-      DEBIAN_SNAPSHOT: debianMirror(),
-    };
-    execFileSync('bash', ['-euo', 'pipefail', '-c', block], { cwd: root, env: environment, maxBuffer: 1 << 26 });
+    guided('vm-image', {
+      ...{ WORK: of('guide'), KEEPER_CA: '/etc/ssl/certs/ca-certificates.crt', DEBIAN_SNAPSHOT: debianMirror() },
+    });
     expect(readdirSync(of('guide/image')).sort()).toEqual([
       'boot.efi',
       'cmdline',
@@ -133,35 +165,27 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
 
   /** Starts a machine without hardware for attestation: booted directly by its host, or by firmware from the disk alone. */
   async function boot(disk: string, how: 'directly' | 'by UEFI' = 'directly') {
-    const port = await freePort();
+    const first = asked.shift();
+    const [port, lego] = [await freePort(), first ?? (await freePort())];
     const log = of(`console-${port}`);
-    const direct = [
-      ...['-kernel', of('image/kernel'), '-initrd', of('image/initrd')],
-      ...['-append', readFileSync(of('image/cmdline'), 'utf8')],
-    ];
-    const machine = spawn('qemu-system-x86_64', [
-      // Emulated; QEMU before 8 gets the one instruction wrong that is taken away here.
-      ...[
-        '-machine',
-        'q35,accel=tcg',
-        '-cpu',
-        'Nehalem,-cx16',
-        '-smp',
-        '2',
-        '-m',
-        '2048',
-        '-display',
-        'none',
-        '-no-reboot',
+    const direct = {
+      ...{ kernel: of('image/kernel'), initrd: of('image/initrd') },
+      cmdline: readFileSync(of('image/cmdline'), 'utf8'),
+    };
+    const machine = startMachine({
+      ...{ disk, isReadOnly: true, memoryMiB: 2048, console: log },
+      boot: how === 'directly' ? direct : { firmware },
+      forwards: [
+        [port, 443],
+        [lego, 8443],
       ],
-      ...['-serial', `file:${log}`, '-drive', `file=${disk},format=raw,if=virtio,readonly=on`],
-      ...(how === 'directly' ? direct : ['-bios', firmware]),
-      ...['-nic', `user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:${port}-:443`],
-    ]);
+    });
     machines.push(machine);
     const ended = new Promise<number | null>((resolve) => void machine.once('exit', resolve));
     return {
       port,
+      /** Whether it is the one that the authority meets. */
+      isAsked: first !== undefined,
       ended,
       end: () => machine.kill('SIGKILL'),
       console: () => (existsSync(log) ? readFileSync(log, 'latin1') : ''),
@@ -192,9 +216,18 @@ describe.skipIf(!isAble)('a virtual machine of the image', () => {
         480_000,
       );
       expect(machine.console()).not.toContain('login:');
+      if (machine.isAsked) {
+        const issuer = async () => (await certificateAt(machine.port)).issuer;
+        await until(
+          async () => (await issuer()).includes('Pebble'),
+          () => `the authority’s certificate is served; ${machine.console().slice(-6000)}`,
+          480_000,
+        );
+        expect((await certificateAt(machine.port)).subjectAltName).toBe('DNS:api.example.com');
+      }
       machine.end();
     },
-    500_000,
+    1_000_000,
   );
 
   it.each([

@@ -218,6 +218,41 @@ describe('LoadGate', () => {
     expect(refused).toBe(0);
   });
 
+  it('soon has room for a hundred who come at once, again and again, to a process that has time', () => {
+    const { loop, refusals } = offer({ perMs: 15, costMs: 0.2, pieces: 1, refusalMs: 0.03, forMs: 10_000 });
+    expect(refusals.length).toBeGreaterThan(0);
+    let refused = 0;
+    let isRoom = false;
+    for (const until = loop.now + 5000; loop.now < until && !isRoom; ) {
+      refused = 0;
+      let open = 100;
+      const ended: (() => void)[] = [];
+      for (let client = 0; client < 100; client += 1) {
+        loop.gate.admit({
+          begin() {
+            loop.now += 0.2;
+            ended.push(() => loop.gate.ended());
+            open -= 1;
+          },
+          refuse() {
+            refused += 1;
+            open -= 1;
+          },
+        });
+      }
+      while (open > 0) {
+        for (const end of ended.splice(0)) end();
+        loop.endTurn();
+        loop.rest(loop.now + 1);
+      }
+      for (const end of ended.splice(0)) end();
+      // They come again after a while, as those whom `retry-after` tells to.
+      for (const again = loop.now + 100; loop.now < again; loop.rest(again)) loop.endTurn();
+      isRoom = refused === 0;
+    }
+    expect(refused).toBe(0);
+  });
+
   it('tells those of a burst that would wait for long once it turns out to be an overload', () => {
     const { waits, refusals } = offer({ perMs: 3, costMs: 1, pieces: 1, refusalMs: 0.03, forMs: 4000 });
     // A line of two thousand would take two seconds; it is a second until the overload is told from a burst.

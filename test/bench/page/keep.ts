@@ -13,12 +13,16 @@ const machine = (): string => {
   return `Node ${process.version.slice(1)}, ${cpus().length} × ${first?.model.trim() ?? 'CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
 };
 
-/** Keeps what a part found, and writes page and pictures from all that is kept; `parts` in their order on the page. */
-export function keepReport(part: string, report: Report, parts: readonly string[]): void {
+/** Keeps what a part found; `writeKept` tells it. */
+export function keepReport(part: string, report: Report): void {
   mkdirSync(at('../results/'), { recursive: true });
-  mkdirSync(at('../../../docs/images/'), { recursive: true });
   const own: KeptReport = { part, machine: machine(), report };
   writeFileSync(resultOf(part), `${JSON.stringify(own, undefined, 2)}\n`);
+}
+
+/** Writes page and pictures from all that is kept; `parts` in their order on the page. */
+export function writeKept(parts: readonly string[]): void {
+  mkdirSync(at('../../../docs/images/'), { recursive: true });
   const kept = parts
     .filter((name) => existsSync(resultOf(name)))
     .map((name) => JSON.parse(readFileSync(resultOf(name), 'utf8')) as KeptReport);

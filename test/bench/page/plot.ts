@@ -47,13 +47,14 @@ function drawLines({ lines, unit }: Extract<Plot, { kind: 'lines' }>): { height:
     text(left - 6, y(highest * part) + 4, (highest * part).toFixed(highest < 10 ? 1 : 0), 'text-anchor="end"'),
     text(x(lastMinute * part), bottom + 18, `${(lastMinute * part).toFixed(0)} min`, 'text-anchor="middle"'),
   ]);
+  const apart = Math.min(165, (width - left - 20) / lines.length);
   const drawn = lines.map(({ name, points: own }, index) => {
     const colour = palette[index % palette.length] ?? ours;
     const path = own.map(([minute, value]) => `${x(minute).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
     return [
       `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="1.5"/>`,
-      `<rect x="${left + index * 165}" y="${bottom + 28}" width="10" height="10" fill="${colour}"/>`,
-      text(left + 14 + index * 165, bottom + 37, name),
+      `<rect x="${left + index * apart}" y="${bottom + 28}" width="10" height="10" fill="${colour}"/>`,
+      text(left + 14 + index * apart, bottom + 37, name),
     ].join('\n');
   });
   return { height, content: [text(left, top - 8, unit), ...marks, ...drawn].join('\n') };
