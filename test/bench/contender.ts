@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Target } from './load.ts';
 
@@ -15,9 +16,21 @@ export interface Contender {
 
 const node = [process.execPath, '--conditions=@sotto/source', '--disable-warning=ExperimentalWarning'];
 
-/** The processor that contenders share, so that a request costs one core; the bench, Redis and the provider get the other. */
-export const brokerCore = '0';
-const pinning = ['taskset', '-c', brokerCore];
+/** The processor that contenders share, so that a request costs one core. */
+const contendersCore = '0';
+const pinning = ['taskset', '-c', contendersCore];
+
+/** Puts a process on the core of the contenders. */
+export function pin(pid: number): void {
+  spawnSync('taskset', ['-apc', contendersCore, String(pid)]);
+}
+
+/** Where the bench, and what it starts from here on, runs: on all cores, or on all but the contenders’ where there are others. */
+export function runOn(which: 'every core' | 'the other cores'): void {
+  const cores = cpus().length;
+  const first = which === 'every core' || cores === 1 ? 0 : 1;
+  spawnSync('taskset', ['-apc', `${first}-${cores - 1}`, String(process.pid)]);
+}
 
 /** Starts a Node process of ours that tells its port by IPC. */
 export async function startNode(

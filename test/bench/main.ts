@@ -1,3 +1,4 @@
+import { runOn } from './contender.ts';
 import { keepReport, showReport, writeKept } from './page/keep.ts';
 import { gateways } from './parts/gateways.ts';
 import { overload } from './parts/overload.ts';
@@ -25,6 +26,8 @@ const parts = {
   overload,
   soak,
 } as const satisfies Record<string, Part>;
+/** Here the load is as busy as what it asks: beside Redis and the provider it would not get to offer it. */
+const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload', 'soak']);
 const names = Object.keys(parts) as (keyof typeof parts)[];
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -41,6 +44,7 @@ if (unknown.length > 0) {
 for (const name of names) {
   if (asked.length === 0 ? name === 'soak' : !asked.includes(name)) continue;
   process.stderr.write(`\n${name}\n`);
+  runOn(loadsNeedAll.has(name) ? 'every core' : 'the other cores');
   const report = await parts[name]({ quick });
   if (report === undefined) continue;
   showReport(report);

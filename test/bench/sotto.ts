@@ -4,7 +4,7 @@ import { initialPreferences, type Operation } from '@sotto/wire';
 import { type OwnPostgres, startTestPostgres } from '../kit/postgres.ts';
 import { startTestRedis } from '../kit/redis.ts';
 import { type Service, startService, type TestAccount, until } from '../kit/service.ts';
-import { brokerCore, type Contender } from './contender.ts';
+import { type Contender, pin } from './contender.ts';
 
 export interface BenchOptions {
   /** PROVIDERS_FILE and CATALOG_FILE. */
@@ -179,11 +179,6 @@ export async function startSotto({
       await postgres.stop();
     },
   };
-}
-
-/** Puts a process on the core of the contenders. */
-export function pin(pid: number): void {
-  spawnSync('taskset', ['-apc', brokerCore, String(pid)]);
 }
 
 /** Lets a process run only when nobody else wants the core. */

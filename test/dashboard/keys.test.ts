@@ -166,6 +166,7 @@ await describeDashboard('keys', (stage) => {
     expect(refused.status).toBe(403);
     expect(await refused.json()).toMatchObject({ error: { type: 'compatibility_access_disabled' } });
     await choose(page, 'new name', 'Change');
+    await dialog(page).waitFor();
     await page.keyboard.press('Escape');
     await dialog(page).waitFor({ state: 'hidden' });
     await expect

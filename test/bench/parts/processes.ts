@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
-import { type Contender, end, launch, startNode } from '../contender.ts';
+import { type Contender, end, launch, pin, startNode } from '../contender.ts';
 import { cpuMicroseconds } from '../cpu.ts';
 import { CostMeter } from '../cpu-cost.ts';
 import { figure } from '../page/report.ts';
-import { benchCatalog, benchRegistry, pin, startSotto } from '../sotto.ts';
+import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
 
 /** Several brokers: on one port of one host, and as two hosts would be behind a balancer of TCP connections. */
