@@ -52,6 +52,7 @@ export class Load {
       let firstByteMs: number | undefined;
       let bytes = 0;
       let tail = '';
+      let status = 0;
       this.#pool.dispatch(
         {
           path: this.#target.path,
@@ -63,16 +64,17 @@ export class Load {
         },
         {
           onRequestStart() {},
-          onResponseStart(controller, status) {
-            if (status !== 200) controller.abort(new Error(`status ${status}`));
+          onResponseStart(_controller, given) {
+            status = given;
           },
           onResponseData(_controller, chunk) {
             firstByteMs ??= performance.now() - startedAt;
             bytes += chunk.length;
-            if (stream) tail = (tail + chunk.toString('latin1')).slice(-200);
+            if (stream || status !== 200) tail = (tail + chunk.toString('latin1')).slice(-200);
           },
           onResponseEnd() {
-            if (stream && !tail.includes('[DONE]')) reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
+            if (status !== 200) reject(new Error(`${origin} answered ${status}: ${tail}`));
+            else if (stream && !tail.includes('[DONE]')) reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
             else resolve({ firstByteMs: firstByteMs ?? performance.now() - startedAt, bytes });
           },
           onResponseError: (_controller, error) => reject(error),
