@@ -11,6 +11,8 @@ export interface Contender {
   pids(): readonly number[];
   /** Makes ready for so many requests, for example by minting tickets. */
   prepare?(requests: number, model: string): Promise<void>;
+  /** Resolves when whatever the requests left to be done is done, so that the next ones are not measured with it. */
+  rest?(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -25,11 +27,12 @@ export function pin(pid: number): void {
   spawnSync('taskset', ['-apc', contendersCore, String(pid)]);
 }
 
+export const everyCore = `0-${cpus().length - 1}`;
+
 /** Where the bench, and what it starts from here on, runs: on all cores, or on all but the contenders’ where there are others. */
 export function runOn(which: 'every core' | 'the other cores'): void {
-  const cores = cpus().length;
-  const first = which === 'every core' || cores === 1 ? 0 : 1;
-  spawnSync('taskset', ['-apc', `${first}-${cores - 1}`, String(process.pid)]);
+  const cores = which === 'every core' || cpus().length === 1 ? everyCore : `1-${cpus().length - 1}`;
+  spawnSync('taskset', ['-apc', cores, String(process.pid)]);
 }
 
 /** Starts a Node process of ours that tells its port by IPC. */

@@ -41,7 +41,9 @@ export class CostMeter {
     await contender.prepare?.(burst.count, burst.model);
     const before = cpuMicroseconds(contender.pids());
     const perSecond = await this.load(contender).closedLoop(burst);
-    return { cpuUs: (cpuMicroseconds(contender.pids()) - before) / burst.count, perSecond };
+    const cpuUs = (cpuMicroseconds(contender.pids()) - before) / burst.count;
+    await contender.rest?.();
+    return { cpuUs, perSecond };
   }
 
   /** Times to the first byte in ms at so many requests a second for so long, on connections that are open already. */
@@ -50,7 +52,9 @@ export class CostMeter {
     await contender.prepare?.(count + openConnections, model);
     const load = this.load(contender);
     await load.closedLoop({ model, stream: true, count: openConnections, connections: openConnections });
-    return load.openLoop({ model, stream: true, count, perSecond });
+    const times = await load.openLoop({ model, stream: true, count, perSecond });
+    await contender.rest?.();
+    return times;
   }
 
   /** The rate at which a contender is busy for half of the time. One at a time a request costs more than among many. */

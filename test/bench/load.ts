@@ -74,7 +74,8 @@ export class Load {
           },
           onResponseEnd() {
             if (status !== 200) reject(new Error(`${origin} answered ${status}: ${tail}`));
-            else if (stream && !tail.includes('[DONE]')) reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
+            else if (stream && !tail.includes('[DONE]'))
+              reject(new Error(`a stream of ${origin} is incomplete: ${tail}`));
             else resolve({ firstByteMs: firstByteMs ?? performance.now() - startedAt, bytes });
           },
           onResponseError: (_controller, error) => reject(error),

@@ -51,6 +51,8 @@ export interface HoldBookDependencies {
 const acknowledgeMs = 15_000;
 const longestAcknowledgeMs = 600_000;
 const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);
+/** Of what is sent again so many are under way in a shard at a time: what else is asked of it does not wait for all. */
+export const resentAtOnce = 16;
 
 /**
  * A broker's own record of money: holds that are open, redeems whose fate is unknown, and settlements that the ledger
@@ -106,7 +108,7 @@ export class HoldBook {
       if (error instanceof StateUnavailableError && error.attempted) {
         const doubtful = { shard, holdId, caller };
         this.#doubtful.set(holdId, doubtful);
-        void this.#undo(doubtful);
+        this.#undo(doubtful).catch(() => {});
       }
       throw error;
     } finally {
@@ -123,13 +125,13 @@ export class HoldBook {
 
   /** Sends again what is due and forgets what is acknowledged. Called every second. */
   async tend(): Promise<void> {
-    await Promise.all([...this.#doubtful.values()].map((doubtful) => this.#undo(doubtful)));
+    await inTurns([...this.#doubtful.values()], (doubtful) => this.#undo(doubtful));
     if (this.#pending.size === 0) return;
     await this.#forgetAcknowledged();
     const now = this.#deps.now();
     const due = [...this.#pending.values()].filter((pending) => pending.resendAt <= now);
     if (due.length > 0) this.#deps.onDelayed(due.length);
-    await Promise.all(due.map((pending) => this.#send(pending).catch(() => {})));
+    await this.#sendAgain(due);
   }
 
   /**
@@ -155,7 +157,7 @@ export class HoldBook {
   /** Sends everything that was not accepted yet, whatever its time; resolves to how many remain. */
   async flush(): Promise<number> {
     const unsent = [...this.#pending.values()].filter((pending) => pending.accepted === undefined);
-    await Promise.all(unsent.map((pending) => this.#send(pending).catch(() => {})));
+    await this.#sendAgain(unsent);
     return this.unsent;
   }
 
@@ -185,9 +187,14 @@ export class HoldBook {
       this.#doubtful.delete(holdId);
       return;
     }
-    await state.cancel(shard, holdId).then(
-      () => this.#doubtful.delete(holdId),
-      () => {},
+    await state.cancel(shard, holdId);
+    this.#doubtful.delete(holdId);
+  }
+
+  #sendAgain(some: readonly Pending[]): Promise<void> {
+    return inTurns(
+      some.map((pending) => ({ shard: pending.request.shard, pending })),
+      ({ pending }) => this.#send(pending),
     );
   }
 
@@ -227,6 +234,24 @@ export class HoldBook {
       }
     }
   }
+}
+
+/**
+ * Sends what has piled up: shard by shard side by side, in each a few at a time, and no more of a shard that did not take
+ * one. Thousands at once would keep every request waiting that comes meanwhile, until it is given up.
+ */
+async function inTurns<T extends { readonly shard: number }>(
+  some: readonly T[],
+  send: (one: T) => Promise<void>,
+): Promise<void> {
+  const byShard = Map.groupBy(some, ({ shard }) => shard);
+  const sendAll = async (ofShard: readonly T[]): Promise<void> => {
+    for (let from = 0; from < ofShard.length; from += resentAtOnce) {
+      const sent = await Promise.allSettled(ofShard.slice(from, from + resentAtOnce).map(send));
+      if (sent.some(({ status }) => status === 'rejected')) return;
+    }
+  };
+  await Promise.all([...byShard.values()].map(sendAll));
 }
 
 /** Tells of stream ids, `ms-seq`, whether they are not beyond a mark. */
