@@ -27,6 +27,7 @@ export function pin(pid: number): void {
   spawnSync('taskset', ['-apc', contendersCore, String(pid)]);
 }
 
+/** All processors, as `taskset` wants them told. */
 export const everyCore = `0-${cpus().length - 1}`;
 
 /** Where the bench, and what it starts from here on, runs: on all cores, or on all but the contenders’ where there are others. */

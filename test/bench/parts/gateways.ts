@@ -65,7 +65,7 @@ export const gateways: Part = async ({ quick }) => {
   return {
     title: 'Beside other gateways',
     method:
-      'One provider on loopback that answers at once; 32 connections for whole answers, 16 for streams. A chunk is what one event of a stream costs: a stream of a thousand less one of a single event, divided. “20 a read” is a provider that sends twenty events in one write. The floor is a bare Fastify in front of undici that parses the body and does nothing else; beside it the same with two calls of Redis like ours. Time to first byte is taken at the rate at which the private flow keeps its core half busy, the same for all, less what the provider alone takes. Control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core.',
+      'One provider on loopback that answers at once; 32 connections for whole answers, 16 for streams. A chunk is what one event of a stream costs: a stream of a thousand less one of a single event, divided. “20 a read” is a provider that sends twenty events in one write. The floor is a bare Fastify in front of undici that parses the body and does nothing else; beside it the same with two calls of Redis like ours. Time to first byte is taken at the rate at which the private flow keeps its core half busy, the same for all, less what the provider alone takes. Control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core, and have booked what was asked before the next turn.',
     tables: [
       {
         caption: 'CPU in µs',
