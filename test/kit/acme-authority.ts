@@ -43,7 +43,7 @@ export async function startAcmeAuthority(asked: number): Promise<AcmeAuthority> 
     ...['-http01', '', '-https01', '', '-tlsalpn01', '', '-management', `127.0.0.1:${ofNames}`],
   ]);
   const authority = spawn('pebble', ['-config', file('pebble.json'), '-dnsserver', `127.0.0.1:${dns}`], {
-    env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' },
+    env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' },
   });
   const stop = (): void => {
     for (const child of [authority, names] satisfies ChildProcess[]) child.kill('SIGKILL');
