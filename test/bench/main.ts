@@ -27,7 +27,7 @@ const parts = {
   soak,
 } as const satisfies Record<string, Part>;
 /** Here the load is as busy as what it asks: beside Redis and the provider it would not get to offer it. */
-const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload', 'soak']);
+const loadsNeedAll: ReadonlySet<string> = new Set<keyof typeof parts>(['overload']);
 const names = Object.keys(parts) as (keyof typeof parts)[];
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

@@ -9,6 +9,12 @@ export const mixedCatalog = JSON.stringify({
   ],
 });
 
+/** `said` is the body of an error, or why there is no answer. */
+interface Answer {
+  readonly status: number;
+  readonly said: string;
+}
+
 type Kind = 'whole answers' | 'streams' | 'by ticket' | 'embeddings' | 'left' | 'failed' | 'refused';
 /** Of twenty requests. */
 const mix: readonly Kind[] = [
@@ -37,10 +43,11 @@ export function openTraffic({ service, account }: BenchService) {
   const json = { 'content-type': 'application/json' };
 
   /** Sends one; resolves when it is over. With `leaveAfter` its client leaves after so many bytes. */
-  const send = (path: string, headers: Record<string, string>, body: object, leaveAfter?: number): Promise<number> =>
+  const send = (path: string, headers: Record<string, string>, body: object, leaveAfter?: number): Promise<Answer> =>
     new Promise((resolve) => {
       let status = 0;
       let bytes = 0;
+      let said = '';
       broker.dispatch(
         { path: `/v1${path}`, method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) },
         {
@@ -50,10 +57,12 @@ export function openTraffic({ service, account }: BenchService) {
           },
           onResponseData(controller, piece) {
             bytes += piece.length;
+            if (status >= 400) said += String(piece);
             if (leaveAfter !== undefined && bytes > leaveAfter) controller.abort(new Error('left'));
           },
-          onResponseEnd: () => resolve(status),
-          onResponseError: () => resolve(leaveAfter === undefined ? 0 : status),
+          onResponseEnd: () => resolve({ status, said }),
+          onResponseError: (_controller, error) =>
+            resolve({ status: leaveAfter === undefined ? 0 : status, said: error.message }),
         },
       );
     });
@@ -61,7 +70,7 @@ export function openTraffic({ service, account }: BenchService) {
   const wanted: Record<Kind, number> = {
     ...{ 'whole answers': 200, streams: 200, 'by ticket': 200, embeddings: 200, left: 200, failed: 502, refused: 400 },
   };
-  const ask = async (kind: Kind, index: number): Promise<number> => {
+  const ask = async (kind: Kind, index: number): Promise<Answer> => {
     switch (kind) {
       case 'whole answers':
         return send('/chat/completions', bearer, chat('json', false));
@@ -81,7 +90,7 @@ export function openTraffic({ service, account }: BenchService) {
           body: JSON.stringify({ model: 'bench/json' }),
         });
         const { ticket = '' } = (await body.json()) as { ticket?: string };
-        if (statusCode !== 200) return 0;
+        if (statusCode !== 200) return { status: 0, said: `control answered ${statusCode}` };
         return send('/chat/completions', { 'x-router-ticket': ticket }, chat('json', false));
       }
     }
@@ -91,9 +100,9 @@ export function openTraffic({ service, account }: BenchService) {
     index += 1;
     const kind = mix[index % mix.length] ?? 'streams';
     const startedAt = performance.now();
-    const status = await ask(kind, index).catch(() => 0);
+    const { status, said } = await ask(kind, index).catch((error: Error) => ({ status: 0, said: error.message }));
     if (kind === 'whole answers') taken.push(performance.now() - startedAt);
-    if (status !== wanted[kind]) throw new Error(`${kind} was answered ${status}`);
+    if (status !== wanted[kind]) throw new Error(`${kind} was answered ${status} (${reasonOf(said)})`);
     counts[kind] = (counts[kind] ?? 0) + 1;
   };
   return {
@@ -137,3 +146,6 @@ export function openTraffic({ service, account }: BenchService) {
     },
   };
 }
+
+/** The code of an error in the documented envelope; else what was said. */
+const reasonOf = (said: string): string => /"code":"([^"]*)"/.exec(said)?.[1] ?? said.slice(0, 80);

@@ -17,7 +17,7 @@ export function writePage(kept: readonly KeptReport[]): string {
       kept.map(({ part }) => part).join('`, `') +
       '`) and writes this page again; `--quick` measures roughly and writes nothing.',
     '',
-    'Figures are CPU time of the process that is measured (all its threads, from `/proc`), taken in turns with everything it is compared with, each on the same core; the load, the provider, Redis and Postgres have the others (under `overload` and `soak`, all of them). Medians of the rounds. Absolute figures are of the machine named; ratios travel better.',
+    'Figures are CPU time of the process that is measured (all its threads, from `/proc`), taken in turns with everything it is compared with, each on the same core; the load, the provider, Redis and Postgres have the others (under `overload`, all of them). Medians of the rounds. Absolute figures are of the machine named; ratios travel better.',
     '',
     '## What was promised',
     '',
