@@ -240,7 +240,13 @@ export class World {
   #startBroker(): Broker {
     const process: Process = { name: 'broker', isAlive: true };
     const state = this.#stateOf(process);
-    const book = new HoldBook({ state, macKey, now: () => this.#now, onDelayed: () => {} });
+    const book = new HoldBook({
+      state,
+      macKey,
+      now: () => this.#now,
+      mostPending: Number.POSITIVE_INFINITY,
+      onDelayed: () => {},
+    });
     const leases = new LeaseKeeper({
       state,
       declare: (at) => (this.#declares ? book.declarationOf(at) : undefined),

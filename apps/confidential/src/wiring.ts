@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
 import { AddressLimit, type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
@@ -80,6 +81,9 @@ const unsettledMs = 50;
 
 /** By one address. */
 const receiptsPerMinute = 600;
+/** What a settlement that the ledger has not acknowledged takes of the heap, and how much of it all of them may take. */
+const pendingBytes = 1024;
+const pendingPart = 0.25;
 
 /** Puts a broker together. Throws `RegistryFileError`; opens no port and makes no call before `start`. */
 export async function buildBroker(options: BrokerOptions): Promise<Broker> {
@@ -129,6 +133,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     macKey: secrets.settlementMacKey,
     // Not the time of day: set back by an hour, it would put off for as long what is to be sent again.
     now: () => performance.now(),
+    mostPending: Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes),
     onDelayed: (pending) => events.settlementDelayed({ pending }),
   });
   const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });

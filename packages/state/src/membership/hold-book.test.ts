@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { verifyDeclaration } from '../envelopes/declaration.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { HoldBook, type HoldBookDependencies, resentAtOnce } from './hold-book.ts';
+import { HoldBook, type HoldBookDependencies, mostDeclared, resentAtOnce } from './hold-book.ts';
 import { Membership } from './membership.ts';
 
-/** A state that accepts everything, and a ledger that acknowledges nothing. */
+/** A state that accepts everything, and a ledger that acknowledges nothing but what is said here. */
 class SlowLedger {
   now = 0;
+  /** The ledger's mark in every shard, and the epoch that they are in. */
+  acknowledged = 0;
+  epoch = 1;
+  #placed = 0;
+  whileMarkIsAsked = async (): Promise<void> => {};
   /** Shards that answer nothing. */
   readonly away = new Set<number>();
   readonly settled: string[] = [];
@@ -21,15 +27,20 @@ class SlowLedger {
       cancel: (shard, holdId) => this.#answer(shard, () => this.cancelled.push(holdId)),
       settle: async (request) => {
         await this.#answer(request.shard, () => this.settled.push(request.holdId));
-        return { streamId: `1-${this.settled.length}`, epoch: 1 };
+        this.#placed += 1;
+        return { streamId: `1-${this.#placed}`, epoch: this.epoch };
       },
-      watermark: async () => ({ streamId: '0-0', epoch: 1 }),
+      watermark: async () => {
+        await this.whileMarkIsAsked();
+        return { streamId: `1-${this.acknowledged}`, epoch: this.epoch };
+      },
       readHolds: async () => [],
       join: () => Promise.reject(new Error('not asked here')),
       leave: async () => {},
     } satisfies HoldBookDependencies['state'],
     macKey: Buffer.alloc(32),
     now: () => this.now,
+    mostPending: 2000,
     onDelayed: () => {},
   });
 
@@ -45,10 +56,11 @@ class SlowLedger {
   }
 
   /** Settles one after the other, as requests that end do. */
-  async settle(shard: number, count: number): Promise<void> {
+  async settle(shard: number, count: number, name: string | number = shard): Promise<void> {
     for (let n = 0; n < count; n += 1) {
-      const entry = { payload: '{}', mac: '' };
-      await this.book.settle({ shard, holdId: `${shard}/${n}`, chargeNusd: 1n, usedTokens: 1, entry }).catch(() => {});
+      const holdId = `${name}/${n}`;
+      const entry = { payload: '{}', mac: holdId };
+      await this.book.settle({ shard, holdId, chargeNusd: 1n, usedTokens: 1, entry }).catch(() => {});
     }
     this.#forget();
   }
@@ -74,6 +86,76 @@ describe('the hold book', () => {
     await slow.tend(16);
     expect(new Set(slow.settled).size).toBe(2000);
     expect(slow.mostUnderWay).toBe(resentAtOnce);
+  });
+
+  it('forgets what the ledger acknowledges, and nothing else', async () => {
+    const slow = new SlowLedger();
+    await slow.settle(3, 100);
+    slow.acknowledged = 40;
+    await slow.tend(1);
+    expect(slow.book.size).toBe(60);
+    // Sent again, all sixty stand behind the hundred: what was said of their first places says nothing about them.
+    await slow.tend(16);
+    expect(slow.settled).toHaveLength(60);
+    slow.acknowledged = 100;
+    await slow.tend(1);
+    expect(slow.book.size).toBe(60);
+    slow.acknowledged = 130;
+    await slow.tend(1);
+    expect(slow.book.size).toBe(30);
+    slow.acknowledged = 160;
+    await slow.tend(1);
+    expect(slow.book.size).toBe(0);
+  });
+
+  it('keeps what is accepted while the mark is asked for: the answer knows nothing of it', async () => {
+    const slow = new SlowLedger();
+    await slow.settle(3, 10);
+    slow.acknowledged = 1000;
+    slow.whileMarkIsAsked = () => slow.settle(3, 1, 'meanwhile');
+    await slow.tend(1);
+    expect(slow.book.size).toBe(1);
+  });
+
+  it('declares what was accepted last, and no more than can be taken', async () => {
+    const slow = new SlowLedger();
+    await slow.settle(3, mostDeclared + 500);
+    const declared = slow.book.declarationOf(3);
+    const keys = Buffer.alloc(32);
+    const charges = declared && verifyDeclaration(keys, declared)?.charges.map(({ mac }) => mac);
+    expect(charges).toHaveLength(mostDeclared);
+    expect(charges?.[0]).toBe('3/500');
+    expect(charges?.at(-1)).toBe(`3/${mostDeclared + 499}`);
+  });
+
+  it('sends again at once what was accepted in an epoch that is over, whatever the mark', async () => {
+    const slow = new SlowLedger();
+    await slow.settle(3, 100);
+    slow.epoch = 2;
+    slow.acknowledged = 1000;
+    await slow.tend(1);
+    expect(new Set(slow.settled).size).toBe(100);
+    expect(slow.book.size).toBe(100);
+    await slow.tend(1);
+    expect(slow.asked).toBe(0);
+    expect(slow.book.size).toBe(0);
+  });
+
+  it('asks for nothing more while the ledger leaves too much lying, and goes on when it has caught up', async () => {
+    const slow = new SlowLedger();
+    await slow.settle(1, 1000);
+    slow.away.add(2);
+    await slow.settle(2, 1000);
+    const right = { kind: 'ticket', ticketHash: 'hash' } as const;
+    const order = { right, accountRef: 'ref', generation: 1, amountNusd: 1n, estimatedTokens: 1 };
+    const redeem = (): Promise<unknown> => slow.book.redeem({ ...order, shard: 1, holdId: 'next' });
+    await expect(redeem()).rejects.toMatchObject({ attempted: false });
+    await slow.tend(1);
+    expect(slow.cancelled).toHaveLength(0);
+    slow.acknowledged = 1;
+    await slow.tend(1);
+    // This state answers no redeem: it was asked.
+    await expect(redeem()).rejects.toMatchObject({ attempted: true });
   });
 
   it('sends to every other shard what one that is away does not take, and asks that one little', async () => {

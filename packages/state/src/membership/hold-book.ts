@@ -32,11 +32,14 @@ interface Doubtful {
 }
 interface Pending {
   readonly request: SettleRequest;
-  /** Where it stands in the shard's stream; undefined while it was not accepted. */
-  accepted: StreamPlace | undefined;
   /** When it is to be sent again. */
   resendAt: number;
   attempts: number;
+}
+interface Accepted {
+  readonly pending: Pending;
+  /** Where it stands in the shard's stream. */
+  readonly place: StreamPlace;
 }
 
 export interface HoldBookDependencies {
@@ -44,6 +47,8 @@ export interface HoldBookDependencies {
   readonly macKey: Buffer;
   /** A clock in ms that never jumps. */
   readonly now: () => number;
+  /** While so many settlements are not acknowledged, no redeem is sent: what waits for the ledger is kept in memory. */
+  readonly mostPending: number;
   readonly onDelayed: (pending: number) => void;
 }
 
@@ -51,6 +56,8 @@ export interface HoldBookDependencies {
 const acknowledgeMs = 15_000;
 const longestAcknowledgeMs = 600_000;
 const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);
+/** So many charges of a shard are declared again, those accepted last: a failover loses the last moments. */
+export const mostDeclared = 5_000;
 /** Of what is sent again so many are under way in a shard at a time: what else is asked of it does not wait for all. */
 export const resentAtOnce = 16;
 
@@ -66,7 +73,10 @@ export class HoldBook {
   readonly #asked = new Set<string>();
   readonly #open = new Map<string, Hold>();
   readonly #doubtful = new Map<string, Doubtful>();
-  readonly #pending = new Map<string, Pending>();
+  /** Settlements that the state has not accepted yet. */
+  readonly #unsent = new Map<string, Pending>();
+  /** Those that it has and the ledger has not acknowledged, by shard, as they stand in its stream: accepted last is last. */
+  readonly #accepted = new Map<number, Map<string, Accepted>>();
   /** Holds that the state had in our name at the last look, and that we know nothing of. */
   #strays = new Set<string>();
 
@@ -81,22 +91,23 @@ export class HoldBook {
 
   /** Settlements that the ledger has not acknowledged. */
   get size(): number {
-    return this.#pending.size;
+    let count = this.#unsent.size;
+    for (const accepted of this.#accepted.values()) count += accepted.size;
+    return count;
   }
 
   /** How many settlements the state has not accepted yet. */
   get unsent(): number {
-    let count = 0;
-    for (const pending of this.#pending.values()) if (pending.accepted === undefined) count += 1;
-    return count;
+    return this.#unsent.size;
   }
 
   /**
    * Takes the right and places the hold. Throws `StateUnavailableError` where it may not have been: then it is undone,
-   * even if it is carried out later.
+   * even if it is carried out later; and where the ledger has left too much lying, before anything is asked.
    */
   async redeem({ accountRef, ...request }: HoldOrder): Promise<RedeemReply> {
-    const { state } = this.#deps;
+    const { state, mostPending } = this.#deps;
+    if (this.size >= mostPending) throw new StateUnavailableError('the ledger is too late', { attempted: false });
     const { shard, holdId, amountNusd } = request;
     const caller = state.membership.caller(shard);
     this.#asked.add(holdId);
@@ -118,18 +129,21 @@ export class HoldBook {
 
   /** Takes a settlement over; resolves once the state has accepted it, which may be never. */
   settle(request: SettleRequest): Promise<void> {
-    const pending: Pending = { request, accepted: undefined, resendAt: Number.POSITIVE_INFINITY, attempts: 0 };
-    this.#pending.set(request.holdId, pending);
+    const pending: Pending = { request, resendAt: Number.POSITIVE_INFINITY, attempts: 0 };
+    this.#unsent.set(request.holdId, pending);
     return this.#send(pending);
   }
 
   /** Sends again what is due and forgets what is acknowledged. Called every second. */
   async tend(): Promise<void> {
     await inTurns([...this.#doubtful.values()], (doubtful) => this.#undo(doubtful));
-    if (this.#pending.size === 0) return;
     await this.#forgetAcknowledged();
     const now = this.#deps.now();
-    const due = [...this.#pending.values()].filter((pending) => pending.resendAt <= now);
+    const due: Pending[] = [];
+    for (const pending of this.#unsent.values()) if (pending.resendAt <= now) due.push(pending);
+    for (const accepted of this.#accepted.values()) {
+      for (const { pending } of accepted.values()) if (pending.resendAt <= now) due.push(pending);
+    }
     if (due.length > 0) this.#deps.onDelayed(due.length);
     await this.#sendAgain(due);
   }
@@ -156,14 +170,14 @@ export class HoldBook {
 
   /** Sends everything that was not accepted yet, whatever its time; resolves to how many remain. */
   async flush(): Promise<number> {
-    const unsent = [...this.#pending.values()].filter((pending) => pending.accepted === undefined);
-    await this.#sendAgain(unsent);
+    await this.#sendAgain([...this.#unsent.values()]);
     return this.unsent;
   }
 
   /**
    * What is held in a shard, for its new epoch: the holds of this incarnation that no settlement has ended, and the
-   * charges that were accepted but may have been lost. Undefined: nothing.
+   * charges that were accepted last and may have been lost. Older ones are only sent again: one declaration that is too
+   * large to be taken in time would keep this broker out for ever. Undefined: nothing.
    */
   declarationOf(shard: number): SealedDeclaration | undefined {
     const { state, macKey } = this.#deps;
@@ -171,11 +185,11 @@ export class HoldBook {
     const holds = [...this.#open.values()]
       .filter((hold) => hold.shard === shard && hold.caller.client === client)
       .map(({ holdId, amountNusd, accountRef }) => ({ id: holdId, nusd: amountNusd.toString(), accountRef }));
-    const charges = [...this.#pending.values()].flatMap(({ request, accepted }) =>
-      accepted === undefined || request.shard !== shard || request.chargeNusd === 0n || request.entry === undefined
-        ? []
-        : [request.entry],
-    );
+    const charges = [...(this.#accepted.get(shard)?.values() ?? [])]
+      .flatMap(({ pending: { request } }) =>
+        request.chargeNusd === 0n || request.entry === undefined ? [] : [request.entry],
+      )
+      .slice(-mostDeclared);
     if (holds.length === 0 && charges.length === 0) return undefined;
     return signDeclaration(macKey, { v: 1, client, shard, epoch, holds, charges });
   }
@@ -199,13 +213,17 @@ export class HoldBook {
   }
 
   async #send(pending: Pending): Promise<void> {
-    const { holdId } = pending.request;
+    const { shard, holdId } = pending.request;
     pending.attempts += 1;
     try {
       const place = await this.#deps.state.settle(pending.request);
       this.#open.delete(holdId);
-      if (place === undefined) this.#pending.delete(holdId);
-      pending.accepted = place;
+      this.#unsent.delete(holdId);
+      const accepted = this.#accepted.get(shard) ?? new Map<string, Accepted>();
+      this.#accepted.set(shard, accepted);
+      // Sent again, it stands behind all that was accepted meanwhile.
+      accepted.delete(holdId);
+      if (place !== undefined) accepted.set(holdId, { pending, place });
       // Ever more seldom: while the ledger is away for long, what waits must not pile up in the stream over and over.
       const waitMs = Math.min(acknowledgeMs * 2 ** (pending.attempts - 1), longestAcknowledgeMs);
       pending.resendAt = this.#deps.now() + waitMs;
@@ -215,22 +233,24 @@ export class HoldBook {
     }
   }
 
+  /** The ledger acknowledges in the order of the stream: in each shard no more is looked at than is forgotten, and one. */
   async #forgetAcknowledged(): Promise<void> {
-    const byShard = Map.groupBy(
-      [...this.#pending.values()].filter(({ accepted }) => accepted !== undefined),
-      ({ request }) => request.shard,
-    );
-    for (const [shard, accepted] of byShard) {
+    for (const [shard, accepted] of this.#accepted) {
+      // What is accepted while the mark is asked for may be lost without the state's telling with its answer.
+      let asked = accepted.size;
+      if (asked === 0) continue;
       const watermark = await this.#deps.state.watermark(shard).catch(() => undefined);
       if (watermark === undefined) continue;
       const isAcknowledged = atOrBelow(watermark.streamId);
-      for (const pending of accepted) {
-        if (pending.accepted?.epoch === watermark.epoch) {
-          if (isAcknowledged(pending.accepted.streamId)) this.#pending.delete(pending.request.holdId);
-        } else {
+      for (const [holdId, { pending, place }] of accepted) {
+        if (asked === 0) break;
+        asked -= 1;
+        if (place.epoch !== watermark.epoch) {
           // The shard has lost something since: a watermark beyond this entry says nothing about it.
           pending.resendAt = this.#deps.now();
-        }
+        } else if (isAcknowledged(place.streamId)) {
+          accepted.delete(holdId);
+        } else break;
       }
     }
   }
