@@ -10,7 +10,7 @@ const outcomes = { compat: served, ticket: refused };
 const others = new WeakMap<Rig, pg.Client[]>();
 
 async function exhaust(rig: Rig): Promise<void> {
-  const clients: pg.Client[] = [];
+  const clients = others.get(rig) ?? [];
   others.set(rig, clients);
   for (;;) {
     const client = new pg.Client(rig.postgres.url);
@@ -36,7 +36,9 @@ export const postgresFaults: readonly Fault[] = [
       await exhaust(rig);
     },
     async end(rig) {
-      for (const client of others.get(rig) ?? []) await client.end().catch(() => {});
+      const clients = others.get(rig) ?? [];
+      others.delete(rig);
+      await Promise.all(clients.map((client) => client.end().catch(() => {})));
     },
     outcomes,
   },
