@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { verifyDeclaration } from '../envelopes/declaration.ts';
 import { StateUnavailableError } from '../unavailable.ts';
-import { HoldBook, type HoldBookDependencies, mostDeclared, resentAtOnce } from './hold-book.ts';
+import { HoldBook, type HoldBookDependencies, resentAtOnce } from './hold-book.ts';
 import { Membership } from './membership.ts';
 
 /** A state that accepts everything, and a ledger that acknowledges nothing but what is said here. */
@@ -115,17 +114,6 @@ describe('the hold book', () => {
     slow.whileMarkIsAsked = () => slow.settle(3, 1, 'meanwhile');
     await slow.tend(1);
     expect(slow.book.size).toBe(1);
-  });
-
-  it('declares what was accepted last, and no more than can be taken', async () => {
-    const slow = new SlowLedger();
-    await slow.settle(3, mostDeclared + 500);
-    const declared = slow.book.declarationOf(3);
-    const keys = Buffer.alloc(32);
-    const charges = declared && verifyDeclaration(keys, declared)?.charges.map(({ mac }) => mac);
-    expect(charges).toHaveLength(mostDeclared);
-    expect(charges?.[0]).toBe('3/500');
-    expect(charges?.at(-1)).toBe(`3/${mostDeclared + 499}`);
   });
 
   it('sends again at once what was accepted in an epoch that is over, whatever the mark', async () => {

@@ -56,8 +56,6 @@ export interface HoldBookDependencies {
 const acknowledgeMs = 15_000;
 const longestAcknowledgeMs = 600_000;
 const retryMs = (attempts: number): number => Math.min(100 * 2 ** attempts, 5_000);
-/** So many charges of a shard are declared again, those accepted last: a failover loses the last moments. */
-export const mostDeclared = 5_000;
 /** Of what is sent again so many are under way in a shard at a time: what else is asked of it does not wait for all. */
 export const resentAtOnce = 16;
 
@@ -176,8 +174,7 @@ export class HoldBook {
 
   /**
    * What is held in a shard, for its new epoch: the holds of this incarnation that no settlement has ended, and the
-   * charges that were accepted last and may have been lost. Older ones are only sent again: one declaration that is too
-   * large to be taken in time would keep this broker out for ever. Undefined: nothing.
+   * charges that were accepted but may have been lost. Undefined: nothing.
    */
   declarationOf(shard: number): SealedDeclaration | undefined {
     const { state, macKey } = this.#deps;
@@ -185,11 +182,9 @@ export class HoldBook {
     const holds = [...this.#open.values()]
       .filter((hold) => hold.shard === shard && hold.caller.client === client)
       .map(({ holdId, amountNusd, accountRef }) => ({ id: holdId, nusd: amountNusd.toString(), accountRef }));
-    const charges = [...(this.#accepted.get(shard)?.values() ?? [])]
-      .flatMap(({ pending: { request } }) =>
-        request.chargeNusd === 0n || request.entry === undefined ? [] : [request.entry],
-      )
-      .slice(-mostDeclared);
+    const charges = [...(this.#accepted.get(shard)?.values() ?? [])].flatMap(({ pending: { request } }) =>
+      request.chargeNusd === 0n || request.entry === undefined ? [] : [request.entry],
+    );
     if (holds.length === 0 && charges.length === 0) return undefined;
     return signDeclaration(macKey, { v: 1, client, shard, epoch, holds, charges });
   }
@@ -233,10 +228,13 @@ export class HoldBook {
     }
   }
 
-  /** The ledger acknowledges in the order of the stream: in each shard no more is looked at than is forgotten, and one. */
+  /**
+   * The ledger acknowledges in the order of the stream: within an epoch nothing is looked at behind the first that is not
+   * acknowledged. Nothing but `tend` sends again, so that what was there when the mark was asked for is still in front.
+   */
   async #forgetAcknowledged(): Promise<void> {
     for (const [shard, accepted] of this.#accepted) {
-      // What is accepted while the mark is asked for may be lost without the state's telling with its answer.
+      // What is accepted while the mark is asked for, the answer does not speak of: a failover may have lost it.
       let asked = accepted.size;
       if (asked === 0) continue;
       const watermark = await this.#deps.state.watermark(shard).catch(() => undefined);
