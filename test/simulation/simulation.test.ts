@@ -28,7 +28,13 @@ describe.each(Object.keys(climates))('money, with %s', (climate) => {
     for (let seed = 1; seed <= seeds; seed += 1) {
       for (const [what, times] of await runSeed(climate, seed, steps)) seen.set(what, (seen.get(what) ?? 0) + times);
     }
-    for (const what of ['opened', 'redeem admitted', 'redeem insufficient', 'redeem invalid_ticket']) {
+    for (const what of [
+      'opened',
+      'redeem admitted',
+      'redeem insufficient',
+      'redeem invalid_ticket',
+      'redeem not asked',
+    ]) {
       expect(seen.get(what), what).toBeGreaterThan(0);
     }
     const faults = climates[climate];

@@ -41,6 +41,8 @@ export interface Faults {
 
 const shard = 0;
 const shards = [shard];
+/** Few, so that brokers meet this bound of what the ledger has not booked. */
+const mostPending = 12;
 const macKey = randomBytes(32);
 const refKey = randomBytes(32);
 
@@ -244,8 +246,7 @@ export class World {
       state,
       macKey,
       now: () => this.#now,
-      // Few, so that the bound is met.
-      mostPending: 12,
+      mostPending,
       onDelayed: () => {},
     });
     const leases = new LeaseKeeper({
@@ -431,6 +432,7 @@ export class World {
     this.#requests.set(request.holdId, request);
     const { accountId } = key.account;
     const accountRef = sealAccountRef(refKey, { accountId, workspaceId: accountId, keyId: key.keyId });
+    if (broker.book.size >= mostPending) this.#note('redeem not asked');
     broker.book
       .redeem({
         ...{ shard, right, generation: 1, holdId: request.holdId, amountNusd: request.amountNusd },
