@@ -147,5 +147,5 @@ export function openTraffic({ service, account }: BenchService) {
   };
 }
 
-/** The code of an error in the documented envelope; else what was said. */
-const reasonOf = (said: string): string => /"code":"([^"]*)"/.exec(said)?.[1] ?? said.slice(0, 80);
+/** The type of an error in the documented envelope; else what was said. */
+const reasonOf = (said: string): string => /"type":"([^"]*)"/.exec(said)?.[1] ?? said.slice(0, 80);

@@ -157,8 +157,7 @@ export const soak: Part = async ({ quick }) => {
         head: ['', 'early', 'late', 'late/early'],
         rows: [...looked, ...alsoLooked].map(([name, of]) => [
           name,
-          figure(middle(early, of), of === 'fixedWork' ? 3 : 1),
-          figure(middle(late, of), of === 'fixedWork' ? 3 : 1),
+          ...[early, late].map((some) => figure(middle(some, of), of === 'fixedWork' ? 3 : 1)),
           figure(growth(of), 2),
         ]),
       },
