@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const source = {
@@ -10,6 +11,8 @@ const source = {
 export default defineConfig({
   test: {
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
+    // All cores: a file of `system` mostly waits, for processes of its own to start and for time to pass.
+    maxWorkers: availableParallelism(),
     reporters: ['default', './test/kit/summary.ts'],
     projects: [
       {
@@ -30,6 +33,7 @@ export default defineConfig({
           exclude: ['test/layers/**', '**/node_modules/**', '**/dist/**'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { apiKeyKind, hashSecret } from '@sotto/state';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -34,12 +35,7 @@ function control(
   args: readonly string[],
   environment: Record<string, string> = { DATABASE_URL: databaseUrl },
 ): Promise<Ran> {
-  const command = [
-    '--conditions=@sotto/source',
-    '--disable-warning=ExperimentalWarning',
-    'apps/control/src/main.ts',
-    ...args,
-  ];
+  const command = [...fromSource, 'apps/control/src/main.ts', ...args];
   return new Promise((resolve) => {
     execFile(
       process.execPath,

@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../kit/free-port.ts';
+import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { type Service, startService } from '../kit/service.ts';
@@ -60,7 +61,7 @@ afterAll(async () => {
 
 /** Runs `sotto-control doctor` as a process of its own; resolves to its exit code and its lines. */
 function doctor(environment: Record<string, string>): Promise<{ readonly code: number; readonly lines: string[] }> {
-  const command = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', 'apps/control/src/main.ts'];
+  const command = [...fromSource, 'apps/control/src/main.ts'];
   const options = { cwd: root, env: { PATH: process.env.PATH ?? '', ...environment } };
   return new Promise((resolve) => {
     execFile(process.execPath, [...command, 'doctor'], options, (failure, out, error) => {

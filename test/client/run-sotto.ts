@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { fromSource } from '../kit/from-source.ts';
 
 const main = fileURLToPath(new URL('../../packages/client/src/command/main.ts', import.meta.url));
 
@@ -16,7 +17,7 @@ export interface SottoRun {
 
 /** Runs the `sotto` command in a process of its own, from source. */
 export function runSotto(args: readonly string[], environment: Readonly<Record<string, string>> = {}): SottoRun {
-  const child = spawn(process.execPath, ['--conditions=@sotto/source', main, ...args], {
+  const child = spawn(process.execPath, [...fromSource, main, ...args], {
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

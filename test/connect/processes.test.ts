@@ -4,6 +4,7 @@ import * as oauth from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../conformance/world.ts';
 import { freePort } from '../kit/free-port.ts';
+import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { answerChat } from '../kit/provider.ts';
 import { redisSkipReason, startTestRedis } from '../kit/redis.ts';
@@ -55,8 +56,7 @@ describe.skipIf(redis === undefined)('connected apps across processes', () => {
   async function startSecondControl(environment: Record<string, string>) {
     const port = await freePort();
     const root = fileURLToPath(new URL('../../', import.meta.url));
-    const args = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning'];
-    const child = spawn(process.execPath, [...args, 'apps/control/src/main.ts', 'serve'], {
+    const child = spawn(process.execPath, [...fromSource, 'apps/control/src/main.ts', 'serve'], {
       cwd: root,
       stdio: 'ignore',
       env: {

@@ -9,6 +9,7 @@ import type { KeeperOptions } from '@sotto/keeper';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../kit/call.ts';
 import { freePort } from '../kit/free-port.ts';
+import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../kit/provider.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
@@ -60,7 +61,7 @@ const keeperSettings = (port: number): Record<string, string> => ({
   PINS_FILE: file('pins.json'),
   SECRETS_FILE: file('secrets.env'),
 });
-const flags = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
+const flags = [...fromSource, '--disable-sigusr1'];
 
 /** A process whose output is kept. */
 function run(main: string, env: Record<string, string>) {

@@ -5,13 +5,16 @@ import { createServer } from 'node:net';
 export const CLUSTER_BUS_OFFSET = 8_000;
 
 // Below the ports that the system hands out itself: a server that is restarted finds its port free.
-const FIRST_PORT = 15_000;
-const LAST_PORT = FIRST_PORT + CLUSTER_BUS_OFFSET - 1;
+const LOWEST_PORT = 15_000;
+// Each worker of a run has its own, so that none takes the port of another's server while that is restarted.
+const WORKERS = 8;
+const PORTS = CLUSTER_BUS_OFFSET / WORKERS;
+const FIRST_PORT = LOWEST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS) * PORTS;
 
 /** A loopback port that, with its cluster bus, nobody listens on; it may be taken before it is used. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT + 1));
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
     if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS_OFFSET))) return port;
   }
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { fromSource } from './from-source.ts';
 import { until } from './until.ts';
 
 export interface OwnPlane {
@@ -57,8 +58,7 @@ export class Plane implements TestProcess {
 
   start(): void {
     const { flags = [], under = [], stdout = () => 'kept' } = this.#own;
-    const ours = ['--conditions=@sotto/source', '--disable-warning=ExperimentalWarning', '--disable-sigusr1'];
-    const [program = node, ...args] = [...under, node, ...ours, ...flags, ...this.#args];
+    const [program = node, ...args] = [...under, node, ...fromSource, '--disable-sigusr1', ...flags, ...this.#args];
     const log = stdout();
     const child = spawn(program, args, {
       cwd: root,

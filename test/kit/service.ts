@@ -9,6 +9,7 @@ import { nusdToUsd } from '@sotto/money';
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import type pg from 'pg';
 import { freePort } from './free-port.ts';
+import { fromSource } from './from-source.ts';
 import { type OwnPlane, Plane, type TestProcess } from './plane.ts';
 import { openTestPool } from './postgres.ts';
 import { until } from './until.ts';
@@ -325,11 +326,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
 
     runControl(args) {
-      const command = [
-        '--conditions=@sotto/source',
-        '--disable-warning=ExperimentalWarning',
-        'apps/control/src/main.ts',
-      ];
+      const command = [...fromSource, 'apps/control/src/main.ts'];
       const redis: Record<string, string> = service.redisUrl === undefined ? {} : { REDIS_URL: service.redisUrl };
       const env = { PATH: shared.PATH, DATABASE_URL: options.databaseUrl, ...redis };
       return new Promise((resolve) => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../kit/call.ts';
+import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../kit/provider.ts';
 import { redisSkipReason, startTestRedis, type TestRedis } from '../kit/redis.ts';
@@ -78,7 +79,7 @@ it('a port that is not shared is refused in one line that names the way to share
   if (redis === undefined) return context.skip('no Redis');
   const taken = new URL(provider.baseUrl).port;
   const main = fileURLToPath(new URL('../../apps/confidential/src/main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=@sotto/source', main], {
+  const child = spawn(process.execPath, [...fromSource, main], {
     env: {
       ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: taken, CONFIDENTIAL_TLS: 'off' },
       ...{ REDIS_URL: redis.url, ATTESTATION: 'off' },
