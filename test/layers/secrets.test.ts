@@ -65,7 +65,7 @@ describe('secrets', () => {
       ['packages/attestation/src/receipt/verify-receipt.ts', 'provider_registry_digest'],
       ['apps/control/src/catalog/catalog-keeper.ts', 'published?.digest === digest'],
       // A record that was found by its hash.
-      ['packages/state/src/memory/shard-state.ts', 'keyHash === hash'],
+      ['packages/state/src/memory/shard-funds.ts', 'keyHash === hash'],
       // Among the sessions of the very person who names one.
       ['apps/control/src/sessions/revocation.ts', 'session.token === token'],
     ] as const;

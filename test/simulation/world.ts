@@ -22,6 +22,7 @@ import { initialPreferences } from '@sotto/wire';
 import { fundsOf, type SimulatedAccount, type SimulatedKey, SimulatedLedger } from './ledger.ts';
 import { Network, type Process } from './network.ts';
 import { Random } from './random.ts';
+import { Broken, type Judged, type JudgedRequest, judgeLedger, judgeRest, judgeShard } from './rules.ts';
 
 /** How often what goes wrong, as chances a step or a message. */
 export interface Faults {
@@ -46,19 +47,9 @@ const mostPending = 12;
 const macKey = randomBytes(32);
 const refKey = randomBytes(32);
 
-interface Request {
-  readonly holdId: string;
+interface Request extends JudgedRequest {
   readonly broker: Broker;
-  readonly key: SimulatedKey;
-  readonly amountNusd: bigint;
   readonly ticketHash: string | undefined;
-  state: 'asking' | 'running' | 'ended' | 'refused';
-  /** Why it may be that money was spent twice over: a rollback that nobody could have noticed yet, a lapsed lease. */
-  excused: boolean;
-  chargeNusd: bigint;
-  accepted: boolean;
-  /** Redis lost its settlement after it was accepted: it is charged if its broker lives to hand it over anew. */
-  isLost: boolean;
 }
 
 interface Broker {
@@ -527,72 +518,19 @@ export class World {
     this.#brokers[at] = this.#startBroker();
   }
 
-  /** The rules that hold after every step. */
   #judge(): void {
     if (this.#network.defects.length > 0) throw this.#network.defects[0];
     const data = this.#shard.contents;
     if (this.#dirty && this.#allNoticed(data)) this.#dirty = false;
-    const noted = new Map<string, bigint>();
-    for (const account of this.#ledger.accounts) {
-      if (account.balanceNusd < 0n) throw new Broken('a wallet is below zero');
-    }
-    for (const [holdId, charge] of this.#ledger.booked) {
-      const request = this.#requests.get(holdId);
-      if (request !== undefined && charge !== request.chargeNusd) throw new Broken('another charge than the request’s');
-    }
-    for (const { walletId } of this.#ledger.shortfalls) {
-      if (!this.#isExcused(walletId)) throw new Broken(`charges beyond ${walletId}`);
-    }
+    judgeLedger(this.#everything);
     for (const request of this.#open) {
       if (request.accepted && this.#ledger.booked.has(request.holdId)) this.#open.delete(request);
     }
-    if (this.#dirty || !data.isOpen || data.epoch === undefined) return;
-    for (const { payload } of data.stream) {
-      const { id, chargeNusd } = JSON.parse(payload) as Settlement;
-      if (!this.#ledger.booked.has(id)) noted.set(id, BigInt(chargeNusd));
-    }
-    for (const { walletId, balanceNusd } of this.#ledger.accounts) {
-      const wallet = data.wallets.get(walletId);
-      if (wallet === undefined) continue;
-      const available = wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd;
-      const exposed = this.#exposed(walletId, noted);
-      const sum = [...exposed.values()].reduce((total, nusd) => total + nusd, 0n);
-      for (const [kind, amounts, total] of [
-        ['holds', data.holds, wallet.heldNusd],
-        ['notes', data.notes, wallet.unbookedNusd],
-      ] as const) {
-        const ofWallet = [...amounts.values()].filter((each) => each.walletId === walletId);
-        const sumOf = ofWallet.reduce((added, { amountNusd }) => added + amountNusd, 0n);
-        if (sumOf !== total) throw new Broken(`${kind} of ${walletId} are ${sumOf}, not ${total}`);
-      }
-      if (available <= balanceNusd - sum) continue;
-      const missing = [...exposed].filter(([id]) => !data.holds.has(id) && !data.notes.has(id));
-      throw new Broken(
-        `${available} of ${balanceNusd} is available beside ${sum}; not in the state: ${missing.join(' ')}`,
-      );
-    }
+    if (!this.#dirty && data.isOpen && data.epoch !== undefined) judgeShard(this.#everything);
   }
 
-  /** What may still be charged to a wallet: every request that runs or is not booked, by what it can come to. */
-  #exposed(walletId: string, streamed: ReadonlyMap<string, bigint>): ReadonlyMap<string, bigint> {
-    const exposed = new Map<string, bigint>();
-    for (const [id, charge] of streamed) {
-      const request = this.#requests.get(id);
-      if (request?.key.account.walletId === walletId && !request.excused) exposed.set(id, charge);
-    }
-    for (const request of this.#open) {
-      if (request.key.account.walletId !== walletId || request.excused || this.#ledger.booked.has(request.holdId))
-        continue;
-      exposed.set(request.holdId, request.state === 'ended' ? request.chargeNusd : request.amountNusd);
-    }
-    return exposed;
-  }
-
-  #isExcused(walletId: string): boolean {
-    for (const request of this.#requests.values()) {
-      if (request.excused && request.key.account.walletId === walletId) return true;
-    }
-    return false;
+  get #everything(): Judged {
+    return { data: this.#shard.contents, ledger: this.#ledger, requests: this.#requests, open: this.#open };
   }
 
   /** Whether no living process remembers more steps of the shard than the shard does. */
@@ -620,37 +558,9 @@ export class World {
       this.#now += 1_000;
       this.#judge();
     }
-    const data = this.#shard.contents;
-    const left = { holds: [...data.holds.keys()], notes: [...data.notes.keys()], stream: data.stream.length };
-    if (left.holds.length + left.notes.length + left.stream > 0) throw new Broken(`left over: ${JSON.stringify(left)}`);
-    for (const { walletId, balanceNusd, toppedUpNusd } of this.#ledger.accounts) {
-      const wallet = data.wallets.get(walletId);
-      if (wallet?.fundsNusd !== balanceNusd || wallet.heldNusd !== 0n || wallet.unbookedNusd !== 0n) {
-        throw new Broken(`${walletId} is not what the ledger says`);
-      }
-      const charged = this.#chargedTo(walletId);
-      if (toppedUpNusd - charged !== balanceNusd) throw new Broken(`${walletId} does not add up`);
-    }
-    for (const request of this.#requests.values()) {
-      const { holdId, accepted, chargeNusd, broker, isLost } = request;
-      const mustBeBooked = chargeNusd > 0n && (broker.process.isAlive || (accepted && !isLost));
-      if (mustBeBooked && !this.#ledger.booked.has(holdId)) throw new Broken(`${holdId} was not charged`);
-    }
-    if (this.#ledger.rejected.length > 0) throw new Broken('settlements were rejected');
-  }
-
-  #chargedTo(walletId: string): bigint {
-    let sum = 0n;
-    for (const [holdId, charge] of this.#ledger.booked) {
-      if (this.#requests.get(holdId)?.key.account.walletId === walletId) sum += charge;
-    }
-    for (const { walletId: id, nusd } of this.#ledger.shortfalls) if (id === walletId) sum -= nusd;
-    return sum;
+    judgeRest(this.#everything);
   }
 }
-
-/** A rule that does not hold. */
-export class Broken extends Error {}
 
 /** Lets every promise that can go on go on. */
 const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,8 @@ export { HoldBook, type HoldBookDependencies, type HoldOrder } from './membershi
 export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
 export { type Caller, Membership } from './membership/membership.ts';
 export { createMemoryState, type MemoryStateOptions, MemoryStore } from './memory/memory-state.ts';
-export { emptyShard, type ShardData, ShardState } from './memory/shard-state.ts';
+export { emptyShard, type ShardData } from './memory/shard-data.ts';
+export { ShardState } from './memory/shard-state.ts';
 export type {
   AdmissionPort,
   AuditedFunds,

@@ -4,31 +4,35 @@ import { type Guarded, type Membership, refusals } from '../membership/membershi
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { RedisConnection } from './connection.ts';
-import * as scripts from './scripts.ts';
+import * as admission from './scripts/admission.ts';
+import * as common from './scripts/common.ts';
+import * as epochs from './scripts/epochs.ts';
+import * as membership from './scripts/membership.ts';
+import * as projection from './scripts/projection.ts';
 
 const shardScripts = {
-  redeem: scripts.redeemScript,
-  cancel: scripts.cancelScript,
-  settle: scripts.settleScript,
-  book: scripts.bookScript,
-  forget: scripts.forgetScript,
-  join: scripts.joinScript,
-  leave: scripts.leaveScript,
-  beginEpoch: scripts.beginEpochScript,
-  admitDeclared: scripts.admitDeclaredScript,
-  openEpoch: scripts.openEpochScript,
-  readBooks: scripts.readBooksScript,
-  discardEpoch: scripts.discardEpochScript,
-  putWallet: scripts.putWalletScript,
-  putKey: scripts.putKeyScript,
-  mint: scripts.mintScript,
-  reap: scripts.reapScript,
-  acknowledge: scripts.acknowledgeScript,
-  watermark: scripts.watermarkScript,
-  publishCatalog: scripts.publishCatalogScript,
-  replaceField: scripts.replaceFieldScript,
-  shareMeasurements: scripts.shareMeasurementsScript,
-  readMeasurements: scripts.readMeasurementsScript,
+  redeem: admission.redeemScript,
+  cancel: admission.cancelScript,
+  settle: admission.settleScript,
+  book: projection.bookScript,
+  forget: projection.forgetScript,
+  join: membership.joinScript,
+  leave: membership.leaveScript,
+  beginEpoch: epochs.beginEpochScript,
+  admitDeclared: epochs.admitDeclaredScript,
+  openEpoch: epochs.openEpochScript,
+  readBooks: epochs.readBooksScript,
+  discardEpoch: epochs.discardEpochScript,
+  putWallet: projection.putWalletScript,
+  putKey: projection.putKeyScript,
+  mint: admission.mintScript,
+  reap: membership.reapScript,
+  acknowledge: projection.acknowledgeScript,
+  watermark: projection.watermarkScript,
+  publishCatalog: common.publishCatalogScript,
+  replaceField: common.replaceFieldScript,
+  shareMeasurements: common.shareMeasurementsScript,
+  readMeasurements: common.readMeasurementsScript,
 } as const;
 
 export type ScriptName = keyof typeof shardScripts;

@@ -1,0 +1,103 @@
+import { booked, type Nusd, type Spendable, settle, withFunds } from '@sotto/money';
+import type { AuditedFunds, ShardBooks, WalletFunds } from '../ports.ts';
+import type { Hold, Note, ShardData, StoredKey } from './shard-data.ts';
+
+/** What a shard's wallets and keys may spend: every hold and every note of an unbooked charge counts in both. */
+
+/** Older than every version: what has not been projected. */
+const empty: Spendable = { fundsNusd: 0n, version: -1, heldNusd: 0n, unbookedNusd: 0n };
+
+export function placeHold(shard: ShardData, holdId: string, held: Hold): void {
+  shard.holds.set(holdId, held);
+  const wallet = shard.wallets.get(held.walletId) ?? empty;
+  shard.wallets.set(held.walletId, { ...wallet, heldNusd: wallet.heldNusd + held.amountNusd });
+  const key = keyOrEmpty(shard, held.keyHash);
+  key.spend = { ...key.spend, heldNusd: key.spend.heldNusd + held.amountNusd };
+}
+
+/** Ends a hold; undefined where there is none. */
+export function releaseHold({ holds, wallets, keys }: ShardData, holdId: string): Hold | undefined {
+  const held = holds.get(holdId);
+  if (held === undefined) return undefined;
+  holds.delete(holdId);
+  const wallet = wallets.get(held.walletId);
+  if (wallet !== undefined) wallets.set(held.walletId, settle(wallet, held.amountNusd, 0n));
+  const key = keys.get(held.keyHash);
+  if (key !== undefined) key.spend = settle(key.spend, held.amountNusd, 0n);
+  return held;
+}
+
+/** Notes a charge that is not booked yet; once. */
+export function placeNote(shard: ShardData, holdId: string, { walletId, keyHash, amountNusd }: Note): void {
+  const { notes, wallets } = shard;
+  if (amountNusd === 0n || notes.has(holdId)) return;
+  notes.set(holdId, { walletId, keyHash, amountNusd });
+  wallets.set(walletId, settle(wallets.get(walletId) ?? empty, 0n, amountNusd));
+  const key = keyOrEmpty(shard, keyHash);
+  key.spend = settle(key.spend, 0n, amountNusd);
+}
+
+export function dropNote({ notes, wallets, keys }: ShardData, holdId: string): void {
+  const note = notes.get(holdId);
+  if (note === undefined) return;
+  notes.delete(holdId);
+  const wallet = wallets.get(note.walletId);
+  if (wallet !== undefined) wallets.set(note.walletId, booked(wallet, note.amountNusd));
+  const key = keys.get(note.keyHash);
+  if (key !== undefined) key.spend = booked(key.spend, note.amountNusd);
+}
+
+/** Takes a wallet's balance from the ledger, and says whether it was news. */
+export function setFunds({ wallets }: ShardData, { walletId, balanceNusd, version }: WalletFunds): boolean {
+  const before = wallets.get(walletId) ?? empty;
+  if (version <= before.version) return false;
+  wallets.set(walletId, withFunds(before, balanceNusd, version));
+  return true;
+}
+
+/** Takes what is left of a key's limit from the ledger; undefined: it has none. */
+export function setLimit(key: StoredKey, limitFundsNusd: Nusd | undefined, version: number): void {
+  if (version <= key.spend.version) return;
+  key.limited = limitFundsNusd !== undefined;
+  key.spend = { ...key.spend, fundsNusd: limitFundsNusd ?? 0n, version };
+}
+
+export function keyOrEmpty({ keys }: ShardData, keyHash: string): StoredKey {
+  const known = keys.get(keyHash);
+  if (known !== undefined) return known;
+  const key: StoredKey = { projection: undefined, spend: empty, limited: false };
+  keys.set(keyHash, key);
+  return key;
+}
+
+/** A wallet that the ledger has spoken of. */
+export function projectedWallet({ wallets }: ShardData, walletId: string): Spendable | undefined {
+  const wallet = wallets.get(walletId);
+  return wallet === undefined || wallet.version < 0 ? undefined : wallet;
+}
+
+/** The funds of wallets and keys beside what their holds and notes come to. */
+export function readBooks(
+  { wallets, keys, holds, notes }: ShardData,
+  walletIds: readonly string[],
+  keyHashes: readonly string[],
+): ShardBooks {
+  const sum = (amounts: Iterable<Note>, isOf: (note: Note) => boolean): Nusd =>
+    [...amounts].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
+  const audit = (spend: Spendable | undefined, isOf: (note: Note) => boolean): AuditedFunds[] =>
+    spend === undefined || spend.version < 0
+      ? []
+      : [{ ...spend, holdsNusd: sum(holds.values(), isOf), notesNusd: sum(notes.values(), isOf) }];
+  return {
+    wallets: new Map(
+      walletIds.flatMap((id) =>
+        audit(wallets.get(id), ({ walletId }) => walletId === id).map((funds) => [id, funds] as const),
+      ),
+    ),
+    keys: new Map(
+      keyHashes.flatMap((hash) =>
+        audit(keys.get(hash)?.spend, ({ keyHash }) => keyHash === hash).map((funds) => [hash, funds] as const),
+      ),
+    ),
+  };
+}
