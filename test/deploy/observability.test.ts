@@ -23,7 +23,7 @@ const guide = read('docs/guides/operate.md');
 const none = () => 0;
 const registries = [
   new BrokerMetrics({
-    ...{ openHolds: none, pendingSettlements: none, unsentSettlements: none },
+    ...{ openHolds: none, pendingSettlements: none, unsentSettlements: none, mostPendingSettlements: 1 },
     ...{ penalties: none, teeSessions: none, catalogVersion: none },
   }).withProcess().registry,
   new ControlMetrics().withProcess().registry,

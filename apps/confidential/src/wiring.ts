@@ -92,9 +92,11 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const parsed = parseRegistry(registryFile.bytes.toString('utf8'), digest, problemOfMeasurement);
   if (!parsed.ok) throw new RegistryFileError(registryFile.name, parsed.problems);
   const providers = await openProviders(parsed.value, options.providerKey, options.engine?.ca);
+  const mostPending = Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes);
   const metrics = new BrokerMetrics({
     openHolds: () => holds.openHolds,
     pendingSettlements: () => holds.size,
+    mostPendingSettlements: mostPending,
     unsentSettlements: () => holds.unsent,
     penalties: () => view.penaltyCount,
     teeSessions: () => enclaves.size,
@@ -133,7 +135,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     macKey: secrets.settlementMacKey,
     // Not the time of day: set back by an hour, it would put off for as long what is to be sent again.
     now: () => performance.now(),
-    mostPending: Math.floor((getHeapStatistics().heap_size_limit * pendingPart) / pendingBytes),
+    mostPending,
     onDelayed: (pending) => events.settlementDelayed({ pending }),
   });
   const leases = new LeaseKeeper({ state, declare: (shard) => holds.declarationOf(shard) });

@@ -21,6 +21,8 @@ export interface BrokerGauges {
   /** Settlements that the ledger has not acknowledged, and of them those that the state has not accepted. */
   readonly pendingSettlements: () => number;
   readonly unsentSettlements: () => number;
+  /** With so many of them not acknowledged the broker admits nobody. */
+  readonly mostPendingSettlements: number;
   readonly penalties: () => number;
   readonly teeSessions: () => number;
   /** Undefined before there is one. */
@@ -83,6 +85,11 @@ export class BrokerMetrics implements RequestMeter {
       ['sotto_holds_open', 'Requests under way that have money set aside.', gauges.openHolds],
       ['sotto_settlements_pending', 'Settlements that the ledger has not acknowledged.', gauges.pendingSettlements],
       ['sotto_settlements_unsent', 'Settlements that Redis has not accepted yet.', gauges.unsentSettlements],
+      [
+        'sotto_settlements_pending_limit',
+        'With so many settlements that the ledger has not acknowledged this broker admits nobody.',
+        () => gauges.mostPendingSettlements,
+      ],
       ['sotto_penalties', 'Routes and providers that are demoted at the moment.', gauges.penalties],
       ['sotto_tee_sessions', 'Verified enclaves that requests may be sent to.', gauges.teeSessions],
       ['sotto_catalog_version', 'The version of the catalog that requests are planned with.', gauges.catalogVersion],
