@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 /** Clocks of processes that can be set: of ours by what is loaded before them, of any other by what is loaded into it. */
 export interface MovedClocks {
-  /** For a process of Node. Sent SIGUSR2 after `set`, it reads the file again. */
+  /** For a process of Node. It may notice a tenth of a second after `setNode`. */
   readonly node: { readonly flags: readonly string[]; readonly environment: Readonly<Record<string, string>> };
   /** For any other; undefined where there is no C compiler. */
   readonly native: { readonly environment: Readonly<Record<string, string>> } | undefined;

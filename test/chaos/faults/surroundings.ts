@@ -6,10 +6,7 @@ const hourS = 3600;
 
 /** Sets clocks: those of both planes, that of Redis. */
 function set(rig: Rig, { planes, redis }: { planes?: number; redis?: number }): void {
-  if (planes !== undefined) {
-    rig.clocks.setNode(planes);
-    for (const { pid } of [rig.service.broker, rig.service.control]) process.kill(pid, 'SIGUSR2');
-  }
+  if (planes !== undefined) rig.clocks.setNode(planes);
   if (redis !== undefined) rig.clocks.setNative(redis);
 }
 
