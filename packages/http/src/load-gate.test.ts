@@ -132,10 +132,11 @@ describe('LoadGate', () => {
     const refused = after(refusals, 5000);
     expect(part(refused, 0.5)).toBeLessThan(2);
     expect(part(refused, 0.99)).toBeLessThan(6);
-    expect(part(after(waits, 5000), 0.5)).toBeLessThan(10);
-    expect(part(after(waits, 5000), 0.99)).toBeLessThan(120);
-    // What it can do, less what refusing takes.
-    expect(after(waits, 5000).length * load.costMs).toBeGreaterThan(15_000 * 0.55);
+    expect(part(after(waits, 5000), 0.5)).toBeLessThan(2);
+    expect(part(after(waits, 5000), 0.99)).toBeLessThan(4);
+    // What it can do, less what refusing takes, and the rest that keeps turns short.
+    const left = 15_000 - refused.length * 0.03;
+    expect(after(waits, 5000).length * load.costMs).toBeGreaterThan(left * 0.7);
   });
 
   it.each([30, 100])('refuses nobody of %i who ask again and again, though the process never rests', (clients) => {

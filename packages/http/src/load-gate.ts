@@ -11,10 +11,9 @@ const patientWindows = 20;
 const longestWaitMs = 250;
 /**
  * Where this part of what comes is refused, a line would always be full: it serves no more, and all that are served wait
- * for all of it. Then only so many wait as begin within so many ms.
+ * for all of it. Then nobody waits: the next one is there as soon as there is room.
  */
 const heavyPart = 0.2;
-const heavyWaitMs = 2;
 /** The weight of one window in the part that is refused. */
 const windowWeight = 0.1;
 /** How often it is looked at how busy the process is. */
@@ -23,8 +22,8 @@ const windowMs = 50;
 const limitRest = 0.02;
 const restlessWindows = 20;
 /** What a process at its limit is given, so that its turns stay short; one that rests for a larger part could do more. */
-const wantedRest = 0.1;
-const easyRest = 0.14;
+const wantedRest = 0.14;
+const easyRest = 0.18;
 const idleRest = 0.3;
 /** By how much fewer or more may be under way from one window to the next; never fewer than one. */
 const fewer = 0.9;
@@ -66,8 +65,6 @@ export class LoadGate {
   #beganAt: number | undefined;
   #window: Window | undefined;
   #restless = 0;
-  /** Requests that began in a ms of the last window. */
-  #perMs = 0;
   /** Windows in a row in which nobody was refused for want of time. */
   #calm = patientWindows;
   /** The part of what comes that is refused for want of time, of late. */
@@ -83,12 +80,12 @@ export class LoadGate {
     this.#window ??= this.#openWindow(now);
     if (this.#beganAt === undefined) this.#openTurn(now);
     const waiting = this.#line.length;
-    if (waiting >= this.#mayWait()) {
-      this.#refuse(arrival);
-    } else if (waiting > 0 || !this.#mayBegin(now)) {
+    if (waiting === 0 && this.#mayBegin(now)) {
+      this.#begin(arrival);
+    } else if (waiting < this.#mayWait()) {
       this.#line.push({ arrival, at: now });
     } else {
-      this.#begin(arrival);
+      this.#refuse(arrival);
     }
   }
 
@@ -100,7 +97,7 @@ export class LoadGate {
 
   #mayWait(): number {
     if (this.#most === undefined) return burstLine;
-    if (this.#refusedPart > heavyPart) return Math.max(1, Math.ceil(this.#perMs * heavyWaitMs));
+    if (this.#refusedPart > heavyPart) return 0;
     // So many clients that each ask again once they are answered are no overload: their line does not grow.
     return this.#calm >= patientWindows ? patientLine : shortLine;
   }
@@ -155,13 +152,11 @@ export class LoadGate {
     const window = this.#window;
     if (window === undefined) return;
     const now = this.#options.now();
-    const tookMs = now - window.from;
-    const rest = (this.#options.restedMs() - window.restedMs) / tookMs;
-    this.#perMs = window.begun / tookMs;
+    const rest = (this.#options.restedMs() - window.restedMs) / (now - window.from);
     if (this.#most === undefined) {
       const isAtLimit = rest < limitRest || this.#line.length > 0;
       this.#restless = isAtLimit ? this.#restless + 1 : Math.max(0, this.#restless - 1);
-      if (this.#restless >= restlessWindows) this.#most = Math.max(1, window.most * fewer);
+      if (this.#restless >= restlessWindows) this.#most = fewerThan(window.most);
     } else {
       this.#refuseLate(now);
       this.#most = this.#mostAfter(window, rest, this.#most);
@@ -179,7 +174,7 @@ export class LoadGate {
   #mostAfter(window: Window, rest: number, most: number): number | undefined {
     if (rest < wantedRest && window.refused > 0) {
       // Of what is under way, not of what may be: streams that are over only in a while leave no room at once.
-      return Math.max(1, window.most * fewer);
+      return fewerThan(window.most);
     }
     if (rest <= easyRest && window.refused > 0) return most;
     // Where nobody is refused, nobody is kept waiting for the sake of rest either: so many clients are no overload. Once that
@@ -197,6 +192,9 @@ export class LoadGate {
     for (const { arrival } of this.#line.splice(0, late)) this.#refuse(arrival);
   }
 }
+
+/** By one at least: what would only be rounded up again is no fewer. */
+const fewerThan = (most: number): number => Math.max(1, Math.floor(most * fewer));
 
 /** What is counted between two looks. */
 interface Window {
