@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const source = {
@@ -7,12 +7,16 @@ const source = {
   ssr: { resolve: { conditions: ['@sotto/source'] } },
 };
 
+/** A container may have less than its machine; where it has no limit, that is 0 or beyond all bounds. */
+const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+/** What the servers, planes and browser of one file of `system` may take; it mostly waits for them, so that every core has a file. */
+const fileBytes = 3 * 2 ** 30;
+
 /** Two projects: `unit` needs nothing but Node; `system` starts databases and processes. */
 export default defineConfig({
   test: {
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
-    // All cores: a file of `system` mostly waits, for processes of its own to start and for time to pass.
-    maxWorkers: availableParallelism(),
+    maxWorkers: Math.max(1, Math.min(availableParallelism(), Math.floor(memory / fileBytes))),
     reporters: ['default', './test/kit/summary.ts'],
     projects: [
       {
@@ -33,6 +37,7 @@ export default defineConfig({
           exclude: ['test/layers/**', '**/node_modules/**', '**/dist/**'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          // After `unit`, which tells sooner what is wrong.
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { dieTogether } from '../kit/die-together.ts';
 import type { Target } from './load.ts';
 
 /** Something that stands between a client and the provider. */
@@ -66,7 +67,7 @@ export function launch(
     env: options.environment ?? process.env,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
-  process.once('exit', () => child.kill('SIGKILL'));
+  if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   return child;
 }
 

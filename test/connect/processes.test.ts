@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import * as oauth from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startWorld, type World } from '../conformance/world.ts';
+import { dieTogether } from '../kit/die-together.ts';
 import { freePort } from '../kit/free-port.ts';
 import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
@@ -67,7 +68,7 @@ describe.skipIf(redis === undefined)('connected apps across processes', () => {
         ...environment,
       },
     });
-    process.once('exit', () => child.kill('SIGKILL'));
+    if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
     const origin = `http://127.0.0.1:${port}`;
     await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the second control is ready', 60_000);
     return { controlUrl: `${origin}/v1`, child };

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dieTogether } from './die-together.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
@@ -45,7 +46,7 @@ ${servers.join('\n')}
 `,
   );
   const child: ChildProcess = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
-  process.once('exit', () => child.kill('SIGKILL'));
+  if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   const origin = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${origin}/readyz`)).ok, 'the balancer has servers');
   return {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { dieTogether } from './die-together.ts';
 import { fromSource } from './from-source.ts';
 import { until } from './until.ts';
 
@@ -49,7 +50,6 @@ export class Plane implements TestProcess {
     this.#origins = origins;
     this.#output = output;
     this.#own = own;
-    process.once('exit', () => this.#child?.kill('SIGKILL'));
   }
 
   get pid(): number {
@@ -71,6 +71,7 @@ export class Plane implements TestProcess {
     child.stdout?.on('data', keep);
     child.stderr?.on('data', keep);
     this.#child = child;
+    if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
   }
 
   async ready(): Promise<void> {

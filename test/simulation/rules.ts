@@ -51,11 +51,12 @@ export function judgeLedger({ ledger, requests }: Judged): void {
  */
 export function judgeShard(judged: Judged): void {
   const { data, ledger } = judged;
+  const streamed = data.stream.map(({ payload }) => JSON.parse(payload) as Settlement);
   for (const { walletId, balanceNusd } of ledger.accounts) {
     const wallet = data.wallets.get(walletId);
     if (wallet === undefined) continue;
     const available = wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd;
-    const exposed = exposedOf(judged, walletId);
+    const exposed = exposedOf(judged, streamed, walletId);
     const sum = [...exposed.values()].reduce((total, nusd) => total + nusd, 0n);
     for (const [kind, amounts, total] of [
       ['holds', data.holds, wallet.heldNusd],
@@ -93,10 +94,13 @@ export function judgeRest({ data, ledger, requests }: Judged): void {
 }
 
 /** What may still be charged to a wallet: every request that runs or is not booked, by what it can come to. */
-function exposedOf({ data, ledger, requests, open }: Judged, walletId: string): ReadonlyMap<string, bigint> {
+function exposedOf(
+  { ledger, requests, open }: Judged,
+  streamed: readonly Settlement[],
+  walletId: string,
+): ReadonlyMap<string, bigint> {
   const exposed = new Map<string, bigint>();
-  for (const { payload } of data.stream) {
-    const { id, chargeNusd } = JSON.parse(payload) as Settlement;
+  for (const { id, chargeNusd } of streamed) {
     const request = requests.get(id);
     if (ledger.booked.has(id) || request?.key.account.walletId !== walletId || request.excused) continue;
     exposed.set(id, BigInt(chargeNusd));

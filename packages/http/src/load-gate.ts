@@ -11,9 +11,11 @@ const patientWindows = 20;
 const longestWaitMs = 250;
 /**
  * Where this part of what comes is refused, a line would always be full: it serves no more, and all that are served wait
- * for all of it. Then nobody waits: the next one is there as soon as there is room.
+ * for all of it. Then nobody waits until another has ended: the next one is there as soon as there is room. Where there is
+ * room so many wait for a turn.
  */
 const heavyPart = 0.2;
+const heavyLine = 2;
 /** The weight of one window in the part that is refused. */
 const windowWeight = 0.1;
 /** How often it is looked at how busy the process is. */
@@ -22,8 +24,8 @@ const windowMs = 50;
 const limitRest = 0.02;
 const restlessWindows = 20;
 /** What a process at its limit is given, so that its turns stay short; one that rests for a larger part could do more. */
-const wantedRest = 0.14;
-const easyRest = 0.18;
+const wantedRest = 0.2;
+const easyRest = 0.25;
 const idleRest = 0.3;
 /** By how much fewer or more may be under way from one window to the next; never fewer than one. */
 const fewer = 0.9;
@@ -97,7 +99,7 @@ export class LoadGate {
 
   #mayWait(): number {
     if (this.#most === undefined) return burstLine;
-    if (this.#refusedPart > heavyPart) return 0;
+    if (this.#refusedPart > heavyPart) return Math.min(heavyLine, this.#most - this.#underWay);
     // So many clients that each ask again once they are answered are no overload: their line does not grow.
     return this.#calm >= patientWindows ? patientLine : shortLine;
   }
@@ -116,8 +118,11 @@ export class LoadGate {
   }
 
   #refuse(arrival: Arrival): void {
-    if (this.#window !== undefined) this.#window.refused += 1;
+    const from = this.#options.now();
     arrival.refuse();
+    if (this.#window === undefined) return;
+    this.#window.refused += 1;
+    this.#window.refusingMs += this.#options.now() - from;
   }
 
   #openTurn(now: number): void {
@@ -145,14 +150,14 @@ export class LoadGate {
 
   #openWindow(from: number): Window {
     this.#options.after(() => this.#endWindow(), windowMs);
-    return { from, restedMs: this.#options.restedMs(), begun: 0, refused: 0, most: this.#underWay };
+    return { from, restedMs: this.#options.restedMs(), begun: 0, refused: 0, refusingMs: 0, most: this.#underWay };
   }
 
   #endWindow(): void {
     const window = this.#window;
     if (window === undefined) return;
     const now = this.#options.now();
-    const rest = (this.#options.restedMs() - window.restedMs) / (now - window.from);
+    const rest = (this.#options.restedMs() - window.restedMs) / Math.max(1, now - window.from - window.refusingMs);
     if (this.#most === undefined) {
       const isAtLimit = rest < limitRest || this.#line.length > 0;
       this.#restless = isAtLimit ? this.#restless + 1 : Math.max(0, this.#restless - 1);
@@ -168,6 +173,8 @@ export class LoadGate {
     if (this.#line.length > 0 && this.#beganAt === undefined) this.#openTurn(now);
     // Watched for as long as there is something to decide.
     const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#most === undefined;
+    // Bursts with a pause between them do not add up to an overload.
+    if (isQuiet) this.#restless = 0;
     this.#window = isQuiet ? undefined : this.#openWindow(now);
   }
 
@@ -202,6 +209,8 @@ interface Window {
   readonly restedMs: number;
   begun: number;
   refused: number;
+  /** What refusing took: time that no fewer under way would give back. */
+  refusingMs: number;
   /** The most that were under way at a time. */
   most: number;
 }

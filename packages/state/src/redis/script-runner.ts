@@ -5,10 +5,10 @@ import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import type { RedisConnection } from './connection.ts';
 import * as admission from './scripts/admission.ts';
-import * as common from './scripts/common.ts';
 import * as epochs from './scripts/epochs.ts';
 import * as membership from './scripts/membership.ts';
 import * as projection from './scripts/projection.ts';
+import * as shardless from './scripts/shardless.ts';
 
 const shardScripts = {
   redeem: admission.redeemScript,
@@ -29,10 +29,10 @@ const shardScripts = {
   reap: membership.reapScript,
   acknowledge: projection.acknowledgeScript,
   watermark: projection.watermarkScript,
-  publishCatalog: common.publishCatalogScript,
-  replaceField: common.replaceFieldScript,
-  shareMeasurements: common.shareMeasurementsScript,
-  readMeasurements: common.readMeasurementsScript,
+  publishCatalog: shardless.publishCatalogScript,
+  replaceField: shardless.replaceFieldScript,
+  shareMeasurements: shardless.shareMeasurementsScript,
+  readMeasurements: shardless.readMeasurementsScript,
 } as const;
 
 export type ScriptName = keyof typeof shardScripts;

@@ -1,5 +1,5 @@
 /**
- * The Lua scripts: each is one atomic step on one shard. `KEYS[1]` is the shard's epoch key, which routes the script
+ * What the Lua scripts in this folder are put together from. Each is one atomic step on one shard. `KEYS[1]` is the shard's epoch key, which routes the script
  * on a cluster; the other names are built from its prefix, in the same slot. Amounts are integers below 2^53.
  *
  * Every step of a caller begins with ARGV: client, epoch, acked, lease until (`membership/membership.ts`), and answers
