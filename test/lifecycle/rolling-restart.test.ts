@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectFair, startLoad } from '../chaos/load.ts';
 import { bearer, type Called, call, errorOf } from '../kit/call.ts';
-import { scripted } from '../kit/scripted-provider.ts';
+import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { until } from '../kit/until.ts';
 import { usageOf } from '../money/world.ts';
 import { type BalancedStage, roll, setBalancedStage } from './balanced.ts';
@@ -92,4 +93,46 @@ it('what comes on a connection that is kept is served while streams end, and not
   expect(answered.complete, answered.text.slice(-300)).toBe(true);
   expect(errorOf(answered)).toBeUndefined();
   expect(await ended).toBe(0);
+});
+
+it('what still runs when the time to go is over ends in words, and free', async (context) => {
+  if (stage === undefined) return context.skip('no Redis, or no HAProxy');
+  const { service } = stage;
+  const account = await service.createAccount({ usd: 10 });
+  const direct = await service.addBroker();
+  await direct.process.terminate();
+  await direct.process.restart({ DRAIN_DELAY_S: '0', DRAIN_TIMEOUT_S: '2' });
+  const ask = (act: Act, stream: boolean): Promise<Called> => {
+    const messages = [{ role: 'user', content: scripted({ '*': act }, `cut ${stream}`) }];
+    const body = { model: 'm/one', stream, messages, max_completion_tokens: 1000 };
+    return call(`${direct.baseUrl}/chat/completions`, bearer(account.inferenceKey), body);
+  };
+  const usage = usageOf(7, 300);
+  const streaming = ask({ kind: 'answer', usage, pieces: 300, pieceMs: 100 }, true);
+  const silent = [true, false].map((stream) => ask({ kind: 'answer', usage, delayMs: 60_000 }, stream));
+  await pause(500);
+  const code = await direct.process.terminate();
+
+  const broken = await streaming;
+  expect([broken.status, broken.complete, broken.ended]).toEqual([200, false, 'answered']);
+  const last = JSON.parse(
+    broken.text
+      .trim()
+      .split('\n\n')
+      .at(-1)
+      ?.replace(/^data: /, '') ?? '',
+  );
+  expect(last).toMatchObject({
+    object: 'chat.completion.chunk',
+    choices: [{ finish_reason: 'error' }],
+    error: { type: 'service_unavailable', message: expect.stringContaining('restarted') },
+  });
+  for (const { status, headers, text } of await Promise.all(silent)) {
+    expect([status, JSON.parse(text).error.type]).toEqual([503, 'service_unavailable']);
+    // The provider may have begun to work: whoever asks again may have it work twice.
+    expect([headers['retry-after'], headers['x-should-retry']]).toEqual(['1', 'false']);
+  }
+  expect(code).toBe(0);
+  expect(await service.settled(account)).toBe(10n ** 10n);
+  expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
 });

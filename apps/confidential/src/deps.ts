@@ -1,5 +1,6 @@
 import type { Tracing } from '@sotto/tracing';
 import type { AdmissionDependencies } from './admission/admit.ts';
+import type { Deadlines } from './attempts/deadline.ts';
 import type { BrokerEvents } from './events.ts';
 import type { RequestMeter } from './metrics/broker-metrics.ts';
 import type { MeasurementLog } from './planning/measurement-log.ts';
@@ -14,6 +15,7 @@ export interface InferenceDependencies {
   readonly admission: AdmissionDependencies;
   readonly settlement: SettlementDependencies;
   readonly providers: ProviderSet;
+  readonly deadlines: Deadlines;
   /** How `tee` routes are reached. */
   readonly enclaves: Enclaves;
   readonly providerReceipts: ProviderReceipts;

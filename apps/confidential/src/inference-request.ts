@@ -9,7 +9,7 @@ import { RateLimitError } from './admission/redeem.ts';
 import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
 import type { AttemptFailure } from './attempts/attempt.ts';
 import { ClientLink } from './attempts/client-link.ts';
-import { Deadline } from './attempts/deadline.ts';
+import type { Deadline } from './attempts/deadline.ts';
 import { type AttemptRun, type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
 import type { CallableProvider } from './providers/provider-set.ts';
@@ -66,7 +66,7 @@ export class InferenceRequest {
     this.#trace = context.trace;
     this.client = new ClientLink(context.reply.raw);
     const [first] = context.admission.attempts;
-    this.deadline = new Deadline(first === undefined ? 0 : context.question.totalMs(first));
+    this.deadline = deps.deadlines.open(first === undefined ? 0 : context.question.totalMs(first));
     this.settlement = new RequestSettlement(deps.settlement, context.admission, operation);
     const { receiptSecret: secret } = context;
     // Nothing is hashed, and nothing stands between, where no receipt is asked for.

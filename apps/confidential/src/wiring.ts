@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KeyCache } from './admission/key-cache.ts';
 import { buildApp } from './app.ts';
+import { Deadlines } from './attempts/deadline.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
 import { buildGateway, type GatewayOptions } from './gateway/build-gateway.ts';
@@ -144,6 +145,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
   const gateway =
     options.gateway &&
     buildGateway(options.gateway, { registryDigest: digest, receiptKey: receiptKey.named, events, now });
+  const deadlines = new Deadlines();
   let published = false;
   let draining = false;
 
@@ -159,6 +161,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
         onExcess: (route, excessNusd) => events.excess({ route: route.id, excessNusd }),
       },
       providers,
+      deadlines,
       enclaves,
       providerReceipts,
       receipts: { state, signer: receiptKey.signer, registryDigest: `sha256:${digest}`, now },
@@ -215,7 +218,7 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     async drain(leave) {
       draining = true;
       events.lifecycle('draining');
-      await leaveServer(app, leave);
+      await leaveServer(app, { ...leave, breakOff: () => deadlines.shutDown() });
       // A quote that is under way binds nothing that still lives; nobody waits for it.
       void gateway?.upkeep.stop();
       for (const task of tasks) await task.stop();

@@ -7,15 +7,20 @@ export interface Leave {
   readonly announceMs: number;
   /** How long what runs then may take to end, in ms. */
   readonly graceMs: number;
+  /** Has what then still runs end in its own words, for which it is given a second more at most. */
+  readonly breakOff?: () => void;
 }
+
+/** How long last words may take to be said. */
+const lastWordsMs = 1_000;
 
 /**
  * Closes a server so that nobody notices who asks through a balancer. While its going is announced everything is served,
  * and each answer tells its connection to close, so that kept ones move elsewhere. Then nothing new is accepted. What comes
  * on connections that had a stream open until then is served for the first half of the grace and refused after it; what
- * runs at its end is cut.
+ * runs at its end is told to end, and then cut.
  */
-export async function leaveServer(app: FastifyInstance, { announceMs, graceMs }: Leave): Promise<void> {
+export async function leaveServer(app: FastifyInstance, { announceMs, graceMs, breakOff }: Leave): Promise<void> {
   const { server } = app;
   const closeAfter = (_request: unknown, response: ServerResponse): void => {
     response.shouldKeepAlive = false;
@@ -28,6 +33,10 @@ export async function leaveServer(app: FastifyInstance, { announceMs, graceMs }:
   await Promise.race([ended, pause(graceMs / 2)]);
   const closed = app.close();
   await Promise.race([closed, pause(graceMs / 2)]);
+  if (breakOff !== undefined) {
+    breakOff();
+    await Promise.race([closed, pause(lastWordsMs)]);
+  }
   server.closeAllConnections();
   await closed;
 }

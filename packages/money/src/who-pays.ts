@@ -10,6 +10,8 @@ export type RequestEnd =
   | 'provider_broke_while_held_back'
   /** Our own total time ran out after output. */
   | 'total_time_ran_out'
+  /** The process that served it went, after output. */
+  | 'shut_down'
   /** The client left before there was any output. */
   | 'client_left_before_output'
   /** No output at all: refused, failed or timed out before any. */
@@ -22,6 +24,7 @@ export const whoPays = {
   provider_broke: 'operator',
   provider_broke_while_held_back: 'client',
   total_time_ran_out: 'client',
+  shut_down: 'operator',
   client_left_before_output: 'operator',
   no_output: 'operator',
 } as const satisfies Record<RequestEnd, 'client' | 'operator'>;

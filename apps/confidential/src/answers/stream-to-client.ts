@@ -1,6 +1,7 @@
 import type { RequestEnd } from '@sotto/money';
 import type { Route } from '@sotto/router';
 import type { Attempt } from '../attempts/attempt.ts';
+import type { Expiry } from '../attempts/deadline.ts';
 import type { StreamSink } from '../attempts/outlet.ts';
 import type { InferenceRequest } from '../inference-request.ts';
 
@@ -12,7 +13,7 @@ export interface StreamFlow {
   readonly heldBackMs: number;
 }
 
-export type StreamEnd = 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | 'out_of_time';
+export type StreamEnd = 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | Expiry;
 
 /** What the end of a stream means for money. */
 export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
@@ -21,6 +22,7 @@ export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
   broke: 'provider_broke',
   broke_while_held_back: 'provider_broke_while_held_back',
   out_of_time: 'total_time_ran_out',
+  shut_down: 'shut_down',
 };
 
 /** A stream that has output, from the route that serves it. */
@@ -113,11 +115,17 @@ export function streamToClient(
       lastWords = setTimeout(leave, lastWordsMs);
       attempt.resume();
     });
-    deadline.onExpired(() => {
-      if (client.hasLeft) return leave();
+    const expire = (why: Expiry): void => {
+      if (client.hasLeft) {
+        leave();
+        return;
+      }
       attempt.abort();
-      over('out_of_time');
-    });
+      over(why);
+    };
+    // Between the attempt's start and here nobody was told.
+    if (deadline.expired !== undefined) return expire(deadline.expired);
+    deadline.onExpired(expire);
     attempt.flowTo(sink);
   });
 }

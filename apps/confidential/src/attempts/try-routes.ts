@@ -4,7 +4,7 @@ import { ServiceError } from '@sotto/wire';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import type { AttemptFailure } from './attempt.ts';
 import type { ClientLink } from './client-link.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline, Expiry } from './deadline.ts';
 
 /** One attempt of an operation: resolves with what served, or with how it failed before output. */
 export interface AttemptRun<Success> {
@@ -73,6 +73,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     const result = await untilInterrupted(run, client, deadline);
     if (result === 'client_left') return { end: 'client_left' };
     const tookMs = monotonicNow() - begunAt;
+    if (result === 'shut_down') return { end: 'refused', error: wentAway() };
     if (result === 'out_of_time') {
       // Where those before it took the time, its silence says nothing about the provider.
       const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
@@ -94,11 +95,11 @@ export const unsupportedAttempt = ({ unsupported: message, param }: UnsupportedR
 });
 
 async function untilInterrupted<Success>(run: AttemptRun<Success>, client: ClientLink, deadline: Deadline) {
-  const result = await new Promise<Awaited<typeof run.result> | 'client_left' | 'out_of_time'>((resolve, reject) => {
+  const result = await new Promise<Awaited<typeof run.result> | 'client_left' | Expiry>((resolve, reject) => {
     client.onLeft(() => resolve('client_left'));
-    deadline.onExpired(() => resolve('out_of_time'));
+    deadline.onExpired(resolve);
     if (client.hasLeft) resolve('client_left');
-    else if (deadline.expired) resolve('out_of_time');
+    else if (deadline.expired !== undefined) resolve(deadline.expired);
     run.result.then(resolve, reject);
   });
   client.onLeft(undefined);
@@ -118,6 +119,13 @@ function refusal({ outcome, retryAfterS, message, param }: AttemptFailure, place
     ...(type === 'rate_limited' ? { retryAfterS: retryAfterS ?? defaultRetryAfterS } : {}),
   });
 }
+
+/** What a client is told whose request was under way when the process had to go: its provider may have worked for it. */
+const wentAway = (): ServiceError =>
+  new ServiceError('service_unavailable', {
+    message: 'The service is being restarted and this request took longer than it could wait. It was not charged.',
+    ambiguous: true,
+  });
 
 const ownWords: Partial<Record<AttemptOutcome, string>> = {
   invalid_request: 'The provider refused the request as invalid. Check its parameters against the model.',

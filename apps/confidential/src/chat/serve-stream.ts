@@ -1,8 +1,8 @@
 import { nusdToUsd } from '@sotto/money';
 import type { ChatStreamReader, ReportedUsage } from '@sotto/providers';
-import { type ErrorType, errorTable, sseDone, sseFrame } from '@sotto/wire';
+import { type ErrorType, sseDone, sseFrame } from '@sotto/wire';
 import { shownUsage } from '../answers/shown-usage.ts';
-import { requestEnds, streamToClient } from '../answers/stream-to-client.ts';
+import { requestEnds, type StreamEnd, streamToClient } from '../answers/stream-to-client.ts';
 import type { StreamStart } from '../attempts/flowing-attempt.ts';
 import { StreamAttempt } from '../attempts/stream-attempt.ts';
 import { unsupportedAttempt } from '../attempts/try-routes.ts';
@@ -58,8 +58,7 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
     }
     response.end(sseDone);
   } else if (end !== 'client_left') {
-    const type = end === 'out_of_time' ? 'provider_timeout' : 'provider_error';
-    response.end(errorFrame({ id, created, model: route.modelId }, type, inference.request.id));
+    response.end(errorFrame({ id, created, model: route.modelId }, end, inference.request.id));
   }
   const output = measuredOutput(metered, attempt.reader.producedBytes);
   inference.measure(route, { kind: 'streamed', end, ttftMs: tookMs, flowMs, heldBackMs, output });
@@ -73,10 +72,12 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
 const usageOf = ({ reported, reportedAtBytes, producedBytes }: ChatStreamReader): ReportedUsage | undefined =>
   reportedAtBytes < producedBytes ? undefined : reported;
 
+type BrokenEnd = Exclude<StreamEnd, 'complete' | 'client_left'>;
+
 /** The last frame of a broken stream (design 6): a chunk with `error`, and no terminator after it. */
 function errorFrame(
   identity: { id: string; created: number; model: string },
-  type: ErrorType,
+  end: BrokenEnd,
   requestId: string,
 ): string {
   return sseFrame(
@@ -86,12 +87,25 @@ function errorFrame(
       created: identity.created,
       model: identity.model,
       choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
-      error: { message: brokenMessages[type] ?? errorTable[type].message, type, request_id: requestId },
+      error: { ...endErrors[end], request_id: requestId },
     }),
   );
 }
 
-const brokenMessages: Partial<Record<ErrorType, string>> = {
-  provider_error: 'The provider broke off in the middle of the answer, which is incomplete.',
-  provider_timeout: 'The time for this request ran out in the middle of the answer, which is incomplete.',
+const providerBroke = {
+  message: 'The provider broke off in the middle of the answer, which is incomplete.',
+  type: 'provider_error',
+} as const;
+const endErrors: Readonly<Record<BrokenEnd, { readonly message: string; readonly type: ErrorType }>> = {
+  broke: providerBroke,
+  broke_while_held_back: providerBroke,
+  out_of_time: {
+    message: 'The time for this request ran out in the middle of the answer, which is incomplete.',
+    type: 'provider_timeout',
+  },
+  shut_down: {
+    message:
+      'The service is being restarted and had to break off in the middle of the answer, which is incomplete and not charged.',
+    type: 'service_unavailable',
+  },
 };

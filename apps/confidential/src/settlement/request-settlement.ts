@@ -34,6 +34,7 @@ const statuses: Record<RequestEnd, Settlement['status']> = {
   provider_broke: 'failed',
   provider_broke_while_held_back: 'cancelled',
   total_time_ran_out: 'failed',
+  shut_down: 'failed',
   client_left_before_output: 'cancelled',
   no_output: 'failed',
 };
