@@ -3,7 +3,9 @@ import { readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { end, startNode } from '../contender.ts';
 import { cpuMicroseconds, familyMicroseconds, percentile, residentMiB } from '../cpu.ts';
+import { Load } from '../load.ts';
 import { mixedCatalog, openTraffic } from '../mixed-traffic.ts';
+import { startPassThrough } from '../others.ts';
 import { figure } from '../page/report.ts';
 import { benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
@@ -30,6 +32,9 @@ interface Sample {
   /** Of the requests that ended since the last look, in ms. */
   readonly p50: number;
   readonly p99: number;
+  /** Of a bare pass-through that stands on the broker's core and is asked meanwhile, in ms: how slow everything is. */
+  readonly bareP50: number;
+  readonly bareP99: number;
 }
 
 /** Mixed traffic at 70 % of what the service can take, for an hour: nothing may grow. */
@@ -46,6 +51,8 @@ export const soak: Part = async ({ quick }) => {
   if (sotto === undefined) return noRedis();
   const { service, pids } = sotto;
   const traffic = openTraffic(sotto);
+  const bare = await startPassThrough(upstream, 'floor');
+  const beside = new Load(bare.target);
   const redis = new Redis(sotto.redisUrl);
 
   process.stderr.write('capacity\n');
@@ -56,6 +63,7 @@ export const soak: Part = async ({ quick }) => {
   traffic.taken.length = 0;
 
   const samples: Sample[] = [];
+  const bareTimes: number[] = [];
   const startedAt = performance.now();
   const usedMicroseconds = (): number[] => [
     cpuMicroseconds([service.broker.pid]),
@@ -68,6 +76,7 @@ export const soak: Part = async ({ quick }) => {
   const look = async (): Promise<void> => {
     const memory = await redis.info('memory');
     const times = traffic.taken.splice(0);
+    const bareOnes = bareTimes.splice(0);
     const fixedWork = fixedWorkMs();
     const now = { at: performance.now(), used: usedMicroseconds(), unexpected: traffic.unexpected.length };
     const [brokerCpu = 0, controlCpu = 0, redisCpu = 0, postgresCpu = 0, loadCpu = 0] = now.used.map(
@@ -85,9 +94,17 @@ export const soak: Part = async ({ quick }) => {
       controlFiles: openFiles(sotto.service.control.pid),
       p50: percentile(times, 50),
       p99: percentile(times, 99),
+      bareP50: percentile(bareOnes, 50),
+      bareP99: percentile(bareOnes, 99),
     });
     last = now;
   };
+  const besides = setInterval(() => {
+    void beside.request('json', false).then(
+      ({ firstByteMs }) => bareTimes.push(firstByteMs),
+      () => {},
+    );
+  }, 1000 / besidesPerSecond);
   const looking = setInterval(() => void look(), everyMs);
   const minutely = setInterval(() => {
     const now = samples.at(-1);
@@ -96,6 +113,7 @@ export const soak: Part = async ({ quick }) => {
     );
   }, 60_000);
   const { counts, unexpected } = await traffic.openLoop(perSecond, minutes * 60_000);
+  clearInterval(besides);
   clearInterval(looking);
   clearInterval(minutely);
   traffic.close();
@@ -106,6 +124,8 @@ export const soak: Part = async ({ quick }) => {
   );
   const audit = await sotto.service.runControl(['audit']);
   await redis.quit();
+  await beside.close();
+  await bare.stop();
   await sotto.stop();
   await end(provider.child);
 
@@ -130,6 +150,8 @@ export const soak: Part = async ({ quick }) => {
     ['whole answers, p99 ms', 'p99', 1.5],
   ] as const;
   const alsoLooked = [
+    ['the same through a bare pass-through, p50 ms', 'bareP50'],
+    ['the same through a bare pass-through, p99 ms', 'bareP99'],
     ['broker, % of a core', 'brokerCpu'],
     ['control, % of a core', 'controlCpu'],
     ['Redis, % of a core', 'redisCpu'],
@@ -169,6 +191,17 @@ export const soak: Part = async ({ quick }) => {
         measured: growth(of),
         unit: '×',
       })),
+      ...(
+        [
+          ['p50', 'bareP50', 1.25],
+          ['p99', 'bareP99', 1.5],
+        ] as const
+      ).map(([ours, bares, atMost]) => ({
+        what: `soak: whole answers, ${ours}, late of early, of what a bare pass-through’s did meanwhile`,
+        atMost,
+        measured: growth(ours) / growth(bares),
+        unit: '×',
+      })),
       { what: 'soak: unexpected answers', atMost: 0, measured: unexpected.length, unit: '' },
       { what: 'soak: money still set aside', atMost: 0, measured: isSettled ? 0 : 1, unit: '' },
       { what: 'soak: findings of the audit', atMost: 0, measured: audit.code, unit: '' },
@@ -205,6 +238,8 @@ export const soak: Part = async ({ quick }) => {
   };
 };
 
+/** How often the bare pass-through is asked beside the traffic. */
+const besidesPerSecond = 25;
 /** Half of the whole answers at capacity take no longer, in ms. */
 const bearableMs = 5;
 
