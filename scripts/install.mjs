@@ -13,18 +13,22 @@ export async function ensureInstalled(root) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
 
   console.error('Installing dependencies (first start only)…');
-  const { code, output } = await supervise('npx', ['-y', 'pnpm@12', 'install', '--frozen-lockfile', '--prod=false'], {
-    cwd: root,
-    // Without a terminal pnpm asks before it replaces a node_modules it cannot use, and stops; with CI it goes on.
-    env: { ...process.env, CI: 'true' },
-    capture: true,
-    wholeGroup: true,
-    shell: process.platform === 'win32',
-  });
+  const { code, output } = await supervise(
+    'npx',
+    ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prod=false'],
+    {
+      cwd: root,
+      // Without a terminal pnpm asks before it replaces a node_modules it cannot use, and stops; with CI it goes on.
+      env: { ...process.env, CI: 'true' },
+      capture: true,
+      wholeGroup: true,
+      shell: process.platform === 'win32',
+    },
+  );
   if (code > 128) process.exit(code); // interrupted, not failed
   if (code !== 0) {
     process.stderr.write(output);
-    throw new Error('installing the dependencies failed (npx -y pnpm@12 install --frozen-lockfile), see above');
+    throw new Error('installing the dependencies failed (npx -y pnpm@12.21.0 install --frozen-lockfile), see above');
   }
   writeFileSync(stamp, wanted);
 }

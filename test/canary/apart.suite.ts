@@ -29,7 +29,7 @@ export function apartSuite(stage: StageOf): void {
         .filter(({ status = 500 }) => status >= 400)
         .map(({ text, headers }) => text + JSON.stringify(headers));
       expect(found(errors.join('\n'), parts)).toEqual([]);
-      for (const log of [all.brokerLog, all.controlLog, all.metrics, errors.join('\n')]) {
+      for (const log of [all.brokerLog, all.controlLog, all.metrics, all.traces, errors.join('\n')]) {
         expect(found(log ?? '', hashed(secrets))).toEqual([]);
       }
       const { postgres = '', redis = '' } = all;

@@ -75,6 +75,17 @@ export const credentials: Concept = (suite) => {
       expect(answer.status, answer.text).toBe(200);
     });
 
+    it.each(['Bearer', 'Bearer ', 'Basic eDp5'])(
+      'interface 1: a ticket beside `authorization: %s`, which is no bearer token, is the private ticket flow',
+      async (authorization) => {
+        const { service, account } = suite;
+        const { ticket } = await service.mintTicket(account.inferenceKey, { model: bodies[path].model });
+        const answer = await infer(path, { authorization, ...ticketHeader(ticket) });
+        expect(answer.status, answer.text).toBe(200);
+        expectError(await infer(path, { authorization }), 401, 'invalid_api_key');
+      },
+    );
+
     it('interface 5: a ticket is no bearer, and presenting it as one does not use it', async () => {
       const { service, account } = suite;
       const { ticket } = await service.mintTicket(account.inferenceKey, { model: bodies[path].model });

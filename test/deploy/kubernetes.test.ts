@@ -122,6 +122,10 @@ const variants: readonly [string, Values][] = [
         tolerations: [{ key: 'b', operator: 'Exists' }],
       },
       metrics: { podMonitor: true },
+      networkPolicy: {
+        controlEgress: [{ to: [{ ipBlock: { cidr: '10.3.0.9/32' } }], ports: [{ port: 4318 }] }],
+        brokerEgress: [{ to: [{ ipBlock: { cidr: '10.3.0.0/24' } }] }],
+      },
     },
   ],
   [
@@ -150,6 +154,8 @@ describe('values of the chart', () => {
       { control: { image: { digest: 'latest' } } },
       { control: { environment: { LOG_LEVEL: 1 } } },
       { features: { imageGeneration: 'on' } },
+      // To everywhere.
+      { networkPolicy: { brokerEgress: [{}] } },
     ])
       expect(validate(merged(right, wrong)), JSON.stringify(wrong)).toBe(false);
   });

@@ -158,6 +158,26 @@ export const failuresSuite: Suite = {
         expect(stage.world.called).toEqual(['alpha', 'beta', 'gamma']);
       });
 
+      it.each([
+        ['the first of them may have worked', [500, 429, 429], 'false'],
+        ['none of them can have worked', [429, 429, 429], null],
+      ] as const)('every permitted provider failed, and %s', async (_, statuses, shouldRetry) => {
+        for (const [index, id] of ['alpha', 'beta', 'gamma'].entries()) {
+          stage.world.on(id, answerError(statuses[index] ?? 0));
+        }
+        const answer = await asks({ model: stage.world.model('trio'), stream }, { flow });
+        expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
+        expect(answer.headers.get('x-should-retry')).toBe(shouldRetry);
+      });
+
+      it.each([401, 402])('after a %i a provider is not asked again for the next model', async (status) => {
+        stage.world.on('outcast', answerError(status));
+        const models = [stage.world.model('outcast'), stage.world.model('outcast')];
+        const answer = await asks({ model: models[0], models, stream, provider: { only: ['outcast'] } }, { flow });
+        expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
+        expect(stage.world.called).toEqual(['outcast']);
+      });
+
       it('a later 400 stops as well: provider_fallback_exhausted', async () => {
         stage.world.on('alpha', answerError(503));
         stage.world.on('beta', answerError(400));

@@ -22,11 +22,16 @@ export const leavingSuite: Suite = {
   name: 'a client that leaves',
   spec: {
     copies: 100,
-    providers: [{ id: 'alpha' }, { id: 'beta' }],
+    providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'gamma' }],
     shapes: {
       pair: [
         { provider: 'alpha', price },
         { provider: 'beta', price: [3, 6] },
+      ],
+      trio: [
+        { provider: 'alpha', price },
+        { provider: 'beta', price: [3, 6] },
+        { provider: 'gamma', price: [4, 8] },
       ],
     },
   },
@@ -100,7 +105,7 @@ export const leavingSuite: Suite = {
         stage.world.on('alpha', answerError(503));
         stage.world.on('beta', answerNothing);
         const charge = await chargeOf(stage.service, account, async () => {
-          const client = await opens({ model: stage.world.model('pair'), stream }, flow);
+          const client = await opens({ model: stage.world.model('trio'), stream }, flow);
           await until(() => stage.world.called.length === 2, 'the second provider is asked');
           await leaves(client, 'beta');
         });
@@ -120,7 +125,7 @@ export const leavingSuite: Suite = {
             if (round % 2 === 1) answerError(503)(request, response);
           });
           stage.world.on('beta', answerNothing);
-          client = await opens({ model: stage.world.model('pair'), stream }, flow);
+          client = await opens({ model: stage.world.model('trio'), stream }, flow);
           await client.ended;
           for (const request of stage.world.provider('beta').seen) await request.closed;
           expect(await stage.service.settled(account)).toBe(before);

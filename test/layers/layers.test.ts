@@ -25,7 +25,7 @@ const mayImport: Record<string, readonly string[]> = {
   'apps/control': ['wire', 'settings', 'http', 'tracing', 'money', 'router', 'state', 'openapi'],
   'apps/dashboard': ['wire', 'client'],
   'apps/keeper': ['wire', 'settings', 'http', 'attestation'],
-  'apps/embedded': ['settings', 'http', 'state', 'control', 'confidential'],
+  'apps/embedded': ['settings', 'http', 'router', 'state', 'control', 'confidential'],
 };
 
 interface SourceFile {

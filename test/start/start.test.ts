@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -171,6 +171,60 @@ describe('npm start', () => {
     const third = await npmStart(folder, ports);
     expect(third.quickstart).toEqual(first.quickstart);
     await third.end('SIGTERM');
+    await nothingRuns();
+  });
+
+  it('makes another demo key where the kept one opens nothing any more', async () => {
+    const before = await npmStart(folder, ports);
+    const { control_url: controlUrl, email, password, inference_key: key } = before.quickstart;
+    const { origin } = new URL(controlUrl);
+    const json = { 'content-type': 'application/json', origin };
+    const signedIn = await fetch(`${controlUrl}/auth/sign-in/email`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify({ email, password }),
+    });
+    const cookie = signedIn.headers.getSetCookie().map((line) => line.split(';')[0]);
+    const headers = { ...json, cookie: cookie.join('; ') };
+    const keys = (await (await fetch(`${controlUrl}/keys`, { headers })).json()) as {
+      data: { id: string; preview: string }[];
+    };
+    const ours = keys.data.find(({ preview }) => preview.endsWith(key.slice(-4)));
+    const revoked = await fetch(`${controlUrl}/keys/${ours?.id}`, { method: 'DELETE', headers });
+    expect(revoked.ok).toBe(true);
+    await before.end('SIGTERM');
+
+    const after = await npmStart(folder, ports);
+    expect(after.quickstart.inference_key).not.toBe(key);
+    expect(after.quickstart).toEqual({ ...before.quickstart, inference_key: after.quickstart.inference_key });
+    expect(await shell((await readmeBlocks()).get('compatibility') ?? '', after)).toContain('You said: Hello');
+    await after.end('SIGTERM');
+    await nothingRuns();
+  });
+
+  it('with a catalog of its own, says a model of that', async () => {
+    const catalog = join(folder, 'own.yaml');
+    await writeFile(
+      catalog,
+      `models: [{id: own/echo, model_type: text, context_length: 4096, routes: [
+        {provider: demo, upstream_model: demo-chat, privacy_class: private, pricing: {input: 1, output: 1}}]}]`,
+    );
+    const started = await npmStart(folder, { ...ports, CATALOG_FILE: catalog });
+    expect(started.output()).toContain('"model":"own/echo"');
+    expect(started.output()).not.toContain('demo/chat');
+    await started.end('SIGTERM');
+    await nothingRuns();
+  });
+
+  it('with a registry of its own and no catalog, says what is missing', async () => {
+    const registry = join(folder, 'own-providers.yaml');
+    await writeFile(
+      registry,
+      'providers: [{id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}]',
+    );
+    await expect(npmStart(folder, { ...ports, PROVIDERS_FILE: registry })).rejects.toThrow(
+      /PROVIDERS_FILE is set without CATALOG_FILE/,
+    );
     await nothingRuns();
   });
 });

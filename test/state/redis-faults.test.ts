@@ -12,6 +12,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type FaultProxy, startFaultProxy } from '../kit/fault-proxy.ts';
 import { startTestRedis, type TestRedis } from '../kit/redis.ts';
 import { noteSkip } from '../kit/skips.ts';
+import { until } from '../kit/until.ts';
 import {
   beginEpoch,
   eventually,
@@ -531,6 +532,15 @@ test('a Redis that may lose or evict what it has answered is not ready where tha
       await other.close();
     }
     expect(await strict.isReady()).toBe(true);
+    // One that is reached anew is looked at anew: after a failover it is another.
+    problems.length = 0;
+    await raw.config('SET', 'appendonly', 'no');
+    await raw.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    const isFound = async (): Promise<boolean> => !(await strict.isReady()) && problems.length > 0;
+    await until(isFound, 'what has changed is found', 5000);
+    expect(problems[0]).toBe('Redis has `appendonly no`: it takes `appendonly yes`');
+    await raw.config('SET', 'appendonly', 'yes');
+    await until(() => strict.isReady(), 'it is ready again', 5000);
   } finally {
     await strict.close();
   }

@@ -130,9 +130,9 @@ export function readConfig(environment: Environment): ConfigResult {
   const scheme = tls.kind === 'off' ? 'http' : 'https';
   const host = env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
   const origin = env.CONFIDENTIAL_ORIGIN ?? `${scheme}://${host}:${env.CONFIDENTIAL_PORT}`;
-  if (tls.kind === 'self' && env.CONFIDENTIAL_ORIGIN === undefined && !setting.isLoopback(env.HOST)) {
+  if (tls.kind !== 'off' && env.CONFIDENTIAL_ORIGIN === undefined && !setting.isLoopback(env.HOST)) {
     const message =
-      'CONFIDENTIAL_ORIGIN is not set: it takes the public address of this broker, such as https://api.example.com, for which the key made inside gets its certificate';
+      'CONFIDENTIAL_ORIGIN is not set: it takes the public address of this broker, such as https://api.example.com, which its certificate and its evidence are for';
     return { ok: false, message };
   }
   if (new URL(origin).protocol !== `${scheme}:` && tls.kind !== 'off') {

@@ -5,7 +5,7 @@ import type { RequestTrace } from '@sotto/tracing';
 import { headerNames, type Operation, ServiceError } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
-import { RateLimitError } from './admission/redeem.ts';
+import { RatedRefusal } from './admission/redeem.ts';
 import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
 import type { AttemptFailure } from './attempts/attempt.ts';
 import { ClientLink } from './attempts/client-link.ts';
@@ -96,7 +96,7 @@ export class InferenceRequest {
       question = read();
       return question;
     }).catch((error: unknown) => {
-      if (error instanceof RateLimitError) setHeaders(http.reply, rateHeaders(error.rate));
+      if (error instanceof RatedRefusal) setHeaders(http.reply, rateHeaders(error.rate));
       trace?.end({ operation, ...refusalOf(error) }, at());
       throw error;
     });

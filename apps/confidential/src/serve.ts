@@ -107,7 +107,12 @@ function readRegistryFile(name: string | undefined): { name: string; bytes: Buff
   }
 }
 
+const noAddress = 'HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all';
 const listenErrors: Readonly<Record<string, string>> = {
+  EACCES: 'CONFIDENTIAL_PORT is one that this process may not listen on: choose one above 1023',
+  EADDRNOTAVAIL: noAddress,
+  ENOTFOUND: noAddress,
+  EAI_AGAIN: noAddress,
   EADDRINUSE:
     'CONFIDENTIAL_PORT is taken by another process: choose a free one, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on',
   ENOTSUP: 'CONFIDENTIAL_SHARE_PORT is `on`: this system cannot share a port among processes',

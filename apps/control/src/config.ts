@@ -9,7 +9,10 @@ const environmentSchema = z.object({
   CONTROL_PORT: setting.port(4000),
   HOST: z.string().default('0.0.0.0'),
   CONTROL_ORIGIN: setting.origin.optional(),
-  CONFIDENTIAL_ORIGIN: setting.origin.default('http://127.0.0.1:4001'),
+  CONFIDENTIAL_ORIGIN: setting.origin.optional(),
+  /** The broker's, for where its origin is not said. */
+  CONFIDENTIAL_PORT: setting.port(4001),
+  CONFIDENTIAL_TLS: z.string().default('self'),
   DATABASE_URL: setting.postgresUrl,
   REDIS_URL: setting.redisUrl,
   CATALOG_FILE: setting.file.optional(),
@@ -92,13 +95,15 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       message: `OTHER_${same} is the same as ${same}: it takes the one that replaces it, or was replaced`,
     };
   }
+  const local = !setting.isLoopback(env.HOST) ? '127.0.0.1' : env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
+  const scheme = env.CONFIDENTIAL_TLS === 'off' ? 'http' : 'https';
   return {
     ok: true,
     settings: Object.freeze({
       host: env.HOST,
       port: env.CONTROL_PORT,
-      origin: env.CONTROL_ORIGIN ?? `http://127.0.0.1:${env.CONTROL_PORT}`,
-      confidentialOrigin: env.CONFIDENTIAL_ORIGIN,
+      origin: env.CONTROL_ORIGIN ?? `http://${local}:${env.CONTROL_PORT}`,
+      confidentialOrigin: env.CONFIDENTIAL_ORIGIN ?? `${scheme}://${local}:${env.CONFIDENTIAL_PORT}`,
       databaseUrl: env.DATABASE_URL,
       redisUrl: env.REDIS_URL,
       catalogFile: env.CATALOG_FILE,

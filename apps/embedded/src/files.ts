@@ -2,8 +2,8 @@ import { access, constants, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { builtInRegistry } from '@sotto/confidential';
 import { builtInCatalog } from '@sotto/control';
-import { demoCatalogEntries, demoRegistryEntry } from './demo/demo-files.ts';
-
+import { parseRegistry, type RegistryProvider } from '@sotto/router';
+import { demoCatalogEntries, demoProviderId, demoRegistryEntry } from './demo/demo-files.ts';
 import { StartError } from './service.ts';
 
 export interface ServiceFiles {
@@ -24,6 +24,14 @@ export async function prepareFiles(options: {
   const { dataDir, demoUrl } = options;
   await assertReadable('PROVIDERS_FILE', options.providersFile);
   await assertReadable('CATALOG_FILE', options.catalogFile);
+  if (options.providersFile !== undefined && options.catalogFile === undefined) {
+    const named = await registryOf(options.providersFile);
+    if (named !== undefined && !named.some(({ id }) => id === demoProviderId)) {
+      throw new StartError(
+        'PROVIDERS_FILE is set without CATALOG_FILE: of its providers no model is known, so it takes a catalog beside it',
+      );
+    }
+  }
   const registryFile = options.providersFile ?? join(dataDir, 'providers.yaml');
   const catalogFile = options.catalogFile ?? join(dataDir, 'catalog.yaml');
   if (options.providersFile === undefined) {
@@ -36,6 +44,17 @@ export async function prepareFiles(options: {
     await writeFile(catalogFile, builtIn + demoCatalogEntries);
   }
   return { registryFile, catalogFile };
+}
+
+/** The providers of a registry file; undefined where it is no registry, which the broker says with its lines. */
+async function registryOf(file: string): Promise<readonly RegistryProvider[] | undefined> {
+  const read = parseRegistry(await readFile(file, 'utf8'), '');
+  return read.ok ? read.value.providers : undefined;
+}
+
+/** The names of the variables with providers' keys that a registry file speaks of. */
+export async function namesOfKeys(file: string): Promise<readonly string[]> {
+  return ((await registryOf(file)) ?? []).flatMap(({ api_key_env: name }) => name ?? []);
 }
 
 async function assertReadable(variable: string, file: string | undefined): Promise<void> {

@@ -64,14 +64,15 @@ export async function startEverything(
 
   const local = { control: `http://${host}:${ports.control}`, confidential: `http://${host}:${ports.confidential}` };
   const account = await ensureDemoAccount({ dataDir, databaseUrl, controlUrl: `${local.control}/v1` });
+  let models: readonly Listed[] = [];
   await waitUntil(
     async () => {
       const answer = await fetch(`${local.confidential}/v1/models`, {
         headers: { authorization: `Bearer ${account.inferenceKey}` },
       });
-      return (
-        answer.ok && (await fetch(`${local.control}/readyz`)).ok && (await fetch(`${local.confidential}/readyz`)).ok
-      );
+      if (!answer.ok) return false;
+      models = ((await answer.json()) as { readonly data: readonly Listed[] }).data;
+      return (await fetch(`${local.control}/readyz`)).ok && (await fetch(`${local.confidential}/readyz`)).ok;
     },
     60_000,
     'the planes do not become ready; run with LOG_LEVEL=info to see why (a catalog that is refused is logged with its lines)',
@@ -82,9 +83,27 @@ export async function startEverything(
     confidentialOrigin: origins.confidential,
     account,
     oneProcess: planes.oneProcess,
-    model: 'demo/chat',
+    model: exampleOf(models),
   });
   return { banner };
+}
+
+/** What is looked at of a model in the list. */
+interface Listed {
+  readonly id: string;
+  readonly model_type: string;
+  /** Null where nothing serves it now. */
+  readonly auto_provider: string | null;
+}
+
+const demoModel = 'demo/chat';
+
+/** The model of the printed `curl` lines: the demo's, or with a catalog of the user's own the first that chats. */
+function exampleOf(models: readonly Listed[]): string {
+  const chats = models
+    .filter((model) => model.model_type === 'text' && model.auto_provider !== null)
+    .map(({ id }) => id);
+  return chats.includes(demoModel) ? demoModel : (chats[0] ?? demoModel);
 }
 
 async function startDatabase(dataDir: string, onStop: OnStop): Promise<string> {

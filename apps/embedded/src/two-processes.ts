@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { namesOfKeys } from './files.ts';
 import type { OneProcessOptions } from './one-process.ts';
 import { type RunningPlanes, StartError } from './service.ts';
 
@@ -140,7 +140,6 @@ async function isReady(origin: string): Promise<void> {
 
 /** The provider keys that the registry names, out of our own environment: for the broker alone. */
 async function providerKeys(registryFile: string): Promise<Record<string, string>> {
-  const text = await readFile(registryFile, 'utf8').catch(() => '');
-  const names = [...text.matchAll(/api_key_env:\s*([A-Z][A-Z0-9_]+)/g)].flatMap(([, name]) => name ?? []);
+  const names = await namesOfKeys(registryFile);
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }

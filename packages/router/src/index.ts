@@ -54,10 +54,10 @@ export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/ch
 export { type ChoiceExplanation, explainChoice } from './plan/explain-choice.ts';
 export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';
 export { imageBounds, noTokens, speechBounds } from './plan/media-needs.ts';
-export { type Needs, noNeeds } from './plan/needs.ts';
+export { type Needs, noNeeds, reasoningNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
 export { planAttested } from './plan/plan-attested.ts';
-export { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan/plan-request.ts';
+export { attemptsOf, type Plan, planRequest, type RoutingRequest, routingOf } from './plan/plan-request.ts';
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
 export { prepareRouting } from './plan/prepare-routing.ts';
 export { measureSealed, type SealedMeasure } from './plan/sealed-needs.ts';
@@ -72,4 +72,4 @@ export { weakestReachableClass } from './plan/weakest-class.ts';
 export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';
 export { readPreferences } from './policy/read-preferences.ts';
 export type { Decision, Refusal } from './policy/refusal.ts';
-export { canonicalPolicy, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';
+export { canonicalPolicy, isPin, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';

@@ -90,11 +90,25 @@ export const sessionSecret = z
   .string({ error: 'takes at least 32 characters' })
   .min(32, { error: 'takes at least 32 characters' });
 
+const percentEncoded = ', with the special characters of a password percent-encoded';
 const postgresError = 'takes a URL such as postgresql://user@host:5432/name';
-export const postgresUrl = z.string({ error: postgresError }).regex(/^postgres(ql)?:\/\//, { error: postgresError });
+export const postgresUrl = z
+  .string({ error: postgresError })
+  .refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text), {
+    error: `${postgresError}${percentEncoded}`,
+  });
 
 const redisError = 'takes a URL such as redis://host:6379';
-export const redisUrl = z.string({ error: redisError }).regex(/^rediss?:\/\//, { error: redisError });
+/** One server, or several nodes of a cluster with commas between, of which the first alone needs its scheme. */
+export const redisUrl = z.string({ error: redisError }).refine(
+  (text) => {
+    const [first = '', ...others] = text.split(',');
+    const nodes = [first, ...others.map((node) => (node.includes('://') ? node : `redis://${node}`))];
+    const hasNumber = URL.canParse(first) && /^\/?\d*$/.test(new URL(first).pathname);
+    return /^rediss?:\/\//.test(first) && hasNumber && nodes.every((node) => URL.parse(node)?.hostname);
+  },
+  { error: `${redisError} or redis://host:6379/0${percentEncoded}` },
+);
 
 const originError = 'takes an origin such as https://api.example.com, without a path';
 export const origin = z
@@ -129,11 +143,34 @@ export type TrustProxy = false | string | ((address: string, hop: number) => boo
 export const trustProxy = z
   .string()
   .default('off')
-  .transform((text): TrustProxy => {
+  .transform((text, context): TrustProxy => {
     if (text === 'off') return false;
-    const hops = /^\d{1,2}$/.test(text) ? Number(text) : undefined;
-    return hops === undefined ? text : (_address, hop) => hop < hops;
+    if (/^\d{1,2}$/.test(text)) return (_address, hop) => hop < Number(text);
+    if (text.split(',').every((entry) => ranges.has(entry.trim()) || readSubnet(entry) !== undefined)) return text;
+    const message =
+      'takes `off`, how many proxies (at most 99), or their addresses and networks with commas between, such as 10.0.0.0/8';
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
   });
+
+/** Names that proxy-addr knows for networks. */
+const ranges: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+interface Subnet {
+  readonly address: string;
+  readonly family: 'ipv4' | 'ipv6';
+  readonly bits: number;
+}
+
+/** Reads an address, or a network as `address/bits`; undefined for anything else. */
+function readSubnet(text: string): Subnet | undefined {
+  const [address = '', bits] = text.trim().split('/');
+  const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+  const most = family === 'ipv6' ? 128 : 32;
+  if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)))
+    return undefined;
+  return { address, family, bits: bits === undefined ? most : Number(bits) };
+}
 
 /** Names and addresses of this machine alone. */
 export const loopbackHosts = ['127.0.0.1', '::1', 'localhost'] as const;
@@ -148,16 +185,13 @@ export const addresses = z
     if (text === 'off') return undefined;
     const list = new BlockList();
     for (const entry of text.split(',')) {
-      const [address = '', bits] = entry.trim().split('/');
-      const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-      const most = family === 'ipv6' ? 128 : 32;
-      if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))) {
+      const subnet = readSubnet(entry);
+      if (subnet === undefined) {
         const message = 'takes `off` or addresses and networks with commas between, such as 10.0.0.0/8,192.0.2.7';
         context.addIssue({ code: 'custom', message });
         return z.NEVER;
       }
-      if (bits === undefined) list.addAddress(address, family);
-      else list.addSubnet(address, Number(bits), family);
+      list.addSubnet(subnet.address, subnet.bits, subnet.family);
     }
     return list;
   });

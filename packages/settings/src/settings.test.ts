@@ -37,6 +37,40 @@ describe('readSettings', () => {
     expect(message({ REDIS_URL: 'http://user:hunter2@host' })).not.toContain('hunter2');
   });
 
+  it.each(['true', '100', '10.0.0.0/33', '10.0.0.1;10.0.0.2'])(
+    'says what TRUST_PROXY takes, which %s is not',
+    (text) => {
+      expect(message({ TRUST_PROXY: text })).toBe(
+        `TRUST_PROXY is \`${text}\`: it takes \`off\`, how many proxies (at most 99), or their addresses and networks with commas between, such as 10.0.0.0/8`,
+      );
+    },
+  );
+
+  it.each([
+    'redis://host',
+    'redis://user:p%23ss@host:6379/3',
+    'rediss://[::1]:6380',
+    'redis://a:7000,b:7001,redis://c:7002?cluster=1',
+  ])('takes %s for a Redis', (text) => {
+    expect(message({ REDIS_URL: text })).toBeUndefined();
+  });
+
+  it.each([
+    'localhost',
+    'redis://',
+    'redis://:pa#ss@host',
+    'redis://host/name',
+    'redis://host:port',
+    'redis://a,:7000',
+  ])('refuses %s as a Redis, and says how one is written', (text) => {
+    expect(message({ REDIS_URL: text })).toMatch(/^REDIS_URL has a value that cannot be used: it takes a URL such as /);
+  });
+
+  it('refuses a database whose password is not encoded', () => {
+    const read = readSettings(z.object({ DATABASE_URL: setting.postgresUrl }), { DATABASE_URL: 'postgres://u:p#@h/d' });
+    expect(read).toMatchObject({ ok: false, message: expect.stringContaining('percent-encoded') });
+  });
+
   it('names what is not set', () => {
     const read = readSettings(z.object({ DATABASE_URL: setting.postgresUrl }), {});
     expect(read).toEqual({
@@ -51,6 +85,7 @@ describe('readSettings', () => {
       return read.ok ? read.settings.TRUST_PROXY : undefined;
     };
     expect(trust('10.0.0.0/8')).toBe('10.0.0.0/8');
+    expect(trust('loopback, 10.1.2.3,fd00::/8')).toBe('loopback, 10.1.2.3,fd00::/8');
     const twoHops = trust('2');
     expect(typeof twoHops === 'function' && [0, 1, 2].map((hop) => twoHops('x', hop))).toEqual([true, true, false]);
   });

@@ -81,15 +81,18 @@ export async function admit(
   }: { readonly request: FastifyRequest; readonly operation: Operation; readonly ticketOnly?: string | undefined },
   read: () => AdmissionQuestion,
 ): Promise<Admission> {
-  const bearer = bearerToken(request);
+  const ticket = request.headers[headerNames.ticket];
+  const hasTicket = typeof ticket === 'string' && ticket !== '';
+  const token = bearerToken(request);
+  // Another scheme, or a bearer of nothing, is no bearer token: beside a ticket it says nothing (interface 1).
+  const bearer = token === '' && hasTicket ? undefined : token;
   if (bearer !== undefined && ticketOnly === undefined) return admitByKey(deps, bearer, read);
   if (bearer !== undefined) {
     throw new ServiceError('ticket_required', {
       message: `${ticketOnly} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
     });
   }
-  const ticket = request.headers[headerNames.ticket];
-  if (typeof ticket !== 'string' || ticket === '') throw new ServiceError('ticket_required');
+  if (!hasTicket) throw new ServiceError('ticket_required');
   return admitByTicket(deps, ticket, read);
 }
 

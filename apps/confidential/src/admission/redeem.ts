@@ -9,12 +9,12 @@ export type Redeemed =
   | { readonly result: 'admitted'; readonly holdId: string; readonly rate: RateStatus }
   | { readonly result: 'stale_key'; readonly key: VersionedKey };
 
-/** A refusal by the key's rate limits, with their state: its answer reports them like every other (interface 4.7). */
-export class RateLimitError extends ServiceError {
+/** A refusal that knows the state of the key's rate limits: its answer reports them like every other (interface 4.7). */
+export class RatedRefusal extends ServiceError {
   readonly rate: RateStatus;
 
-  constructor(by: 'requests' | 'tokens', rate: RateStatus) {
-    super('rate_limited', { message: `The limit of ${by} per minute is reached.`, retryAfterS: rate.resetMs / 1000 });
+  constructor(rate: RateStatus, ...error: ConstructorParameters<typeof ServiceError>) {
+    super(...error);
     this.rate = rate;
   }
 }
@@ -45,10 +45,13 @@ export async function redeem(holds: HoldBook, order: Omit<HoldOrder, 'holdId'>):
     case 'unknown_key':
       throw new ServiceError('invalid_api_key');
     case 'rate_limited':
-      throw new RateLimitError(reply.by, reply.rate);
+      throw new RatedRefusal(reply.rate, 'rate_limited', {
+        message: `The limit of ${reply.by} per minute is reached.`,
+        retryAfterS: reply.rate.resetMs / 1000,
+      });
     case 'insufficient':
       // What is there stays unsaid here: the broker does not tell balances (design 1).
-      throw new ServiceError('insufficient_balance', {
+      throw new RatedRefusal(reply.rate, 'insufficient_balance', {
         message: reply.scope === 'key' ? needed(order.amountNusd, "the key's credit limit") : needed(order.amountNusd),
       });
     case 'closed':

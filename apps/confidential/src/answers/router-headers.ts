@@ -1,4 +1,4 @@
-import type { Plan, Route } from '@sotto/router';
+import { type Plan, type Route, routingOf } from '@sotto/router';
 import type { RateStatus } from '@sotto/state';
 import { formatResetDuration, headerNames } from '@sotto/wire';
 
@@ -26,7 +26,7 @@ export const routeHeaders = (plan: Plan, route: Route, attempts: number): string
   headerNames.selectedModel,
   `${route.publicProviderId}/${route.modelId}`,
   headerNames.routing,
-  plan.routing,
+  routingOf(plan, route),
   headerNames.provider,
   route.publicProviderId,
   headerNames.providerAttempts,

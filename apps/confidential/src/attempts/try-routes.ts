@@ -53,23 +53,25 @@ const ambiguous: ReadonlySet<AttemptOutcome> = new Set([
 const defaultRetryAfterS = 30;
 
 /**
- * Tries the routes of a plan in order until one has output (interface 3.3). Each is tried at most once, and none after
- * the client has left or the request's time is over.
+ * Tries the routes of a plan in order until one has output (interface 3.3). Each is tried at most once, none of a provider
+ * that has failed as a whole, and none after the client has left or the request's time is over.
  */
 export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Promise<Tried<Success>> {
   const { routes, encrypted, client, deadline, now, monotonicNow } = options;
-  const callable = routes.flatMap((route) => {
+  const left = routes.flatMap((route) => {
     const provider = options.providers.get(route.providerId);
     return provider === undefined ? [] : [{ route, provider }];
   });
-  for (const [index, { route, provider }] of callable.entries()) {
+  let attempts = 0;
+  let isAmbiguous = false;
+  for (let next = left.shift(); next !== undefined; next = left.shift()) {
+    const { route, provider } = next;
     if (client.hasLeft) return { end: 'client_left' };
-    const attempts = index + 1;
-    const remaining = callable.length - attempts;
+    attempts += 1;
     options.onAttempt(attempts);
     const startedAt = now();
     const begunAt = monotonicNow();
-    const run = options.attempt(route, provider, remaining > 0);
+    const run = options.attempt(route, provider, left.length > 0);
     const result = await untilInterrupted(run, client, deadline);
     if (result === 'client_left') return { end: 'client_left' };
     const tookMs = monotonicNow() - begunAt;
@@ -78,14 +80,24 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
       // Where those before it took the time, its silence says nothing about the provider.
       const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
       if (hadItsTime) options.onFailed(route, { outcome: 'timeout' }, startedAt);
-      return { end: 'refused', error: refusal({ outcome: 'timeout' }, { attempt: attempts, remaining: 0, encrypted }) };
+      const place = { attempt: attempts, remaining: 0, encrypted };
+      return { end: 'refused', error: refusal({ outcome: 'timeout' }, place, true) };
     }
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
-    const place = { attempt: attempts, remaining, encrypted };
-    if (nextStep(result.outcome, place).step === 'answer') return { end: 'refused', error: refusal(result, place) };
+    isAmbiguous ||= ambiguous.has(result.outcome);
+    if (failoverTable[result.outcome].penalizes === 'provider') withoutProvider(left, route.providerId);
+    const place = { attempt: attempts, remaining: left.length, encrypted };
+    if (nextStep(result.outcome, place).step === 'answer') {
+      return { end: 'refused', error: refusal(result, place, isAmbiguous) };
+    }
   }
   return { end: 'refused', error: new ServiceError('service_unavailable') };
+}
+
+/** What a provider refuses for its key or its account, it refuses for every model. */
+function withoutProvider(left: { readonly route: Route }[], providerId: string): void {
+  for (let at = left.length - 1; at >= 0; at -= 1) if (left[at]?.route.providerId === providerId) left.splice(at, 1);
 }
 
 /** The attempt of a request that the provider's API cannot say: it fails before anything is sent. */
@@ -108,14 +120,21 @@ async function untilInterrupted<Success>(run: AttemptRun<Success>, client: Clien
   return result;
 }
 
-/** What the client is told: a single provider's failure in our own words, or that nobody was left. */
-function refusal({ outcome, retryAfterS, message, param }: AttemptFailure, place: AttemptPlace): ServiceError {
+/**
+ * What the client is told: a single provider's failure in our own words, or that nobody was left; and whether any of those
+ * that were tried may have worked for it.
+ */
+function refusal(
+  { outcome, retryAfterS, message, param }: AttemptFailure,
+  place: AttemptPlace,
+  isAmbiguous: boolean,
+): ServiceError {
   const step = nextStep(outcome, place);
   const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
   return new ServiceError(type, {
     ...(type === 'invalid_request' ? { message: message ?? ownWords[outcome], param } : {}),
     ...(type === 'provider_error' ? { message: ownWords[outcome] } : {}),
-    ambiguous: ambiguous.has(outcome),
+    ambiguous: isAmbiguous,
     ...(type === 'rate_limited' ? { retryAfterS: retryAfterS ?? defaultRetryAfterS } : {}),
   });
 }

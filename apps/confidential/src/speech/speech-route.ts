@@ -39,7 +39,7 @@ function readSpeechQuestion(body: object, providers: ProviderSet): SpeechQuestio
     size: noTokens,
     bindings: { operation: 'speech', model, provider, reasoning: {}, media },
     plan: (context) => planRequest(speech, needs, context),
-    holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(speech)),
+    holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(input.length)),
     totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
   };
 }

@@ -79,12 +79,12 @@ export class CatalogKeeper {
   /** Binds the file to the registry that the brokers published and puts it in force where either has changed. */
   async follow(): Promise<void> {
     const { state } = this.#deps;
-    const registry = await state.readRegistry();
-    if (registry !== undefined) {
-      this.#registry = registry;
-      await this.#putInForce(registry);
-    }
+    // First: a file that cannot be read must not have control plan with old ones.
     this.#penalties = await state.readPenalties();
+    const registry = await state.readRegistry();
+    if (registry === undefined) return;
+    this.#registry = registry;
+    await this.#putInForce(registry);
   }
 
   async refreshMeasurements(): Promise<void> {

@@ -12,6 +12,7 @@ import {
   publicRegistry,
   readPreferences,
   requestedOutputTokens,
+  routingOf,
 } from '@sotto/router';
 import { chatRequestSchema, initialPreferences, type Preferences, parseRequest, ServiceError } from '@sotto/wire';
 import { builtInCatalog } from '../catalog/built-in-catalog.ts';
@@ -46,9 +47,9 @@ export async function explain(
   };
   const { decision, attempts, excluded } = explainPlan(chat, needs, planning);
   if (decision.ok) {
-    context.out(
-      `routing: ${decision.value.routing}, sort ${decision.value.policy.sort}, floor ${decision.value.policy.floor}`,
-    );
+    const [first] = attempts;
+    const routing = first === undefined ? 'exact' : routingOf(decision.value, first);
+    context.out(`routing: ${routing}, sort ${decision.value.policy.sort}, floor ${decision.value.policy.floor}`);
     const choice = explainChoice(decision.value, needs, planning);
     if (choice !== undefined) context.out(`choice: ${choice.text}`);
     const shares = new Set(decision.value.shares.map(({ id }) => id));

@@ -1,3 +1,4 @@
+import { access, constants } from 'node:fs/promises';
 import { createMetricsApp, lastWords, listenBacklog, openLogOutlet } from '@sotto/http';
 import { createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
@@ -25,6 +26,10 @@ export async function serve(context: CliProcess): Promise<number> {
   const read = readConfig(context.environment);
   if (!read.ok) throw new CliError(read.message);
   const config = read.settings;
+  const { catalogFile = builtInCatalog } = config;
+  await access(catalogFile, constants.R_OK).catch(() => {
+    throw new CliError(`CATALOG_FILE is \`${catalogFile}\`: it takes the path of a readable file`);
+  });
   const plan = await readBillingPlan(config.billing.file);
   if (!plan.ok) throw new CliError(plan.message);
   const outlet = openLogOutlet();
@@ -61,7 +66,7 @@ export async function serve(context: CliProcess): Promise<number> {
     origin: config.origin,
     confidentialOrigin: config.confidentialOrigin,
     trustedOrigins: [],
-    catalogFile: config.catalogFile ?? builtInCatalog,
+    catalogFile,
     secrets: config.secrets,
     media: config.media,
     connectedApps: config.connectedApps,
@@ -78,8 +83,8 @@ export async function serve(context: CliProcess): Promise<number> {
   await control.start(migrated());
   await control.app.listen({ host: config.host, port: config.port, backlog: listenBacklog }).catch((error: unknown) => {
     wanted = false;
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    throw taken ? new CliError('CONTROL_PORT is taken by another process: choose a free one') : error;
+    const message = error instanceof Error && 'code' in error ? listenErrors[String(error.code)] : undefined;
+    throw message === undefined ? error : new CliError(message);
   });
   const { metricsPort: port } = config;
   const metrics = createMetricsApp([control.metrics.withProcess().registry]);
@@ -97,6 +102,15 @@ export async function serve(context: CliProcess): Promise<number> {
   await state.close();
   return 0;
 }
+
+const noAddress = 'HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all';
+const listenErrors: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'CONTROL_PORT is taken by another process: choose a free one',
+  EACCES: 'CONTROL_PORT is one that this process may not listen on: choose one above 1023',
+  EADDRNOTAVAIL: noAddress,
+  ENOTFOUND: noAddress,
+  EAI_AGAIN: noAddress,
+};
 
 /** Rate limits of control are shared through Redis where it is a single server; on a cluster each process counts alone. */
 function openLimitsRedis(url: string): Redis | undefined {

@@ -82,7 +82,7 @@ export async function listKeys(
   return rows.map(toAnswer);
 }
 
-/** Changes a key; undefined where it was revoked. */
+/** Changes a key; undefined where it was revoked. A new name is no business of the brokers, and leaves its tickets as they are. */
 export async function updateKey(
   client: pg.PoolClient,
   keyId: string,
@@ -91,7 +91,8 @@ export async function updateKey(
   const { rows } = await client.query<KeyRow>(
     `update api_keys set name = coalesce($2, name), openai_compatible = coalesce($3, openai_compatible),
        credit_limit_nusd = case when $4 then $5::bigint else credit_limit_nusd end,
-       generation = generation + 1, funds_version = funds_version + 1
+       generation = generation + case when $3::boolean is not null or $4 then 1 else 0 end,
+       funds_version = funds_version + case when $4 then 1 else 0 end
      where id = $1 and revoked_at is null returning ${columns}`,
     [
       keyId,

@@ -7,7 +7,7 @@ export class ControlMetrics {
   readonly auditedAccounts = this.#counter('sotto_audit_accounts_total', 'Accounts compared with ledger and state.');
   readonly auditFindings = this.#gauge(
     'sotto_audit_findings',
-    'What did not add up in the last whole pass of the audit; 0 where money is right.',
+    'What did not add up in the last whole pass of the audit: balances with their entries, wallets and keys with Redis.',
   );
   readonly auditCompletedAt = this.#gauge(
     'sotto_audit_completed_timestamp_seconds',

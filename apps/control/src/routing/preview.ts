@@ -1,13 +1,18 @@
 import { nusdToUsd } from '@sotto/money';
 import {
+  attemptBounds,
   type Catalog,
   embeddingBounds,
   explainChoice,
   explainPlan,
   holdOf,
+  imageBounds,
   noNeeds,
   type PlanningContext,
   planRequest,
+  type RequestSize,
+  type Route,
+  speechBounds,
 } from '@sotto/router';
 import {
   autoModelId,
@@ -19,6 +24,16 @@ import {
 
 /** What a preview counts for a prompt of which it is told nothing. */
 const typicalPromptTokens = 1000;
+
+const charactersPerToken = 4;
+
+/** The most that one attempt can use, as the broker reckons it. */
+const boundsOf = {
+  text: attemptBounds,
+  embedding: embeddingBounds,
+  image: imageBounds,
+  tts: (_route: Route, { promptTokensAtMost: tokens }: RequestSize) => speechBounds(tokens * charactersPerToken),
+} as const;
 
 /** Shows the decision that a request would get, by the function that makes it, and its reasons (design 6). */
 export function previewRouting(asked: RoutingPreview, context: PlanningContext): RoutingPreviewAnswer {
@@ -35,7 +50,7 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
   };
   const { decision, attempts, excluded } = explainPlan(asked, needs, context);
   const size = { promptTokensAtMost: promptTokens, promptTokensLikely: promptTokens, maxOutputTokens };
-  const hold = modelType === 'embedding' ? holdOf(attempts, size, embeddingBounds) : holdOf(attempts, size);
+  const hold = holdOf(attempts, size, boundsOf[modelType]);
   const plan = decision.ok ? decision.value : undefined;
   const isAuto = parseModelReference(asked.model).id === autoModelId;
   return {
@@ -63,8 +78,10 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
 
 /** The models that preferences allow, each with the providers that may serve it, in order (design 6). */
 export function eligibleModels(context: PlanningContext): EligibleModelsAnswer {
+  // Who asks for end-to-end encryption everywhere sends nothing else.
+  const encrypted = context.preferences.provider_minimum_privacy === 'e2ee';
   const data = [...context.catalog.models.values()].flatMap(({ id, type }) => {
-    const plan = planRequest({ model: id }, noNeeds(type), context);
+    const plan = planRequest({ model: id }, { ...noNeeds(type), encrypted }, context);
     if (!plan.ok) return [];
     return [{ id, providers: [...new Set(plan.value.routes.map((route) => route.publicProviderId))] }];
   });

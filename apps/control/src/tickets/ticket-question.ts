@@ -1,4 +1,4 @@
-import { type Catalog, modelTypeOf, type Needs, noNeeds } from '@sotto/router';
+import { type Catalog, modelTypeOf, type Needs, noNeeds, reasoningNeeds } from '@sotto/router';
 import type { bindingsOf } from '@sotto/state';
 import {
   autoModelId,
@@ -38,8 +38,7 @@ export function readTicketQuestion(asked: TicketRequest, operation: Operation): 
     bindings: { operation, model, models, provider, reasoning, media: readMedia(asked, operation) },
     needs: {
       ...noNeeds(modelTypeOf[operation]),
-      reasoningEffort: reasoning.effort,
-      reasoningDisabled: reasoning.enabled === false || reasoning.effort === 'none',
+      ...reasoningNeeds(reasoning),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
-import { bestOfBand, weakestReachableClass } from '@sotto/router';
+import { bestOfBand, isPin, weakestReachableClass } from '@sotto/router';
 import { bindingsOf, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
 import {
   type Operation,
@@ -77,4 +77,4 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
 }
 
 const asksForE2ee = ({ provider }: TicketRequest): boolean =>
-  typeof provider === 'string' || provider?.minimum_privacy === 'e2ee';
+  isPin(provider) || (typeof provider === 'object' && provider?.minimum_privacy === 'e2ee');

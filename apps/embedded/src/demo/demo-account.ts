@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { creditAccount, insertKey, openDatabase } from '@sotto/control';
+import { hashSecret } from '@sotto/state';
 import { z } from 'zod';
 import { keep, readKept } from '../kept-file.ts';
 
@@ -23,7 +24,8 @@ const demoCreditNusd = 10_000_000_000n;
 
 /**
  * Makes the demo account at the first start, by the front door, with $10 and a key of each kind; finds it again at the
- * next. Stopped in between, it goes on where it was.
+ * next. Stopped in between, it goes on where it was; a key that was revoked meanwhile, or is of another database, is
+ * replaced.
  */
 export async function ensureDemoAccount(options: {
   readonly dataDir: string;
@@ -63,13 +65,24 @@ export async function ensureDemoAccount(options: {
       };
       return (await insertKey(pool, key)).key;
     };
-    const inferenceKey = kept.inference_key ?? (await makeKey('inference'));
-    const managementKey = kept.management_key ?? (await makeKey('management'));
+    const keyOf = async (kind: 'inference' | 'management', key: string | undefined): Promise<string> =>
+      key !== undefined && (await isUsable(pool, accountId, key)) ? key : makeKey(kind);
+    const inferenceKey = await keyOf('inference', kept.inference_key);
+    const managementKey = await keyOf('management', kept.management_key);
     await keep(file, { ...kept, inference_key: inferenceKey, management_key: managementKey });
     return { email: kept.email, password: kept.password, inferenceKey, managementKey };
   } finally {
     await close();
   }
+}
+
+/** Whether a key that was kept still opens what it did, compatibility mode included. */
+async function isUsable(pool: Pool, accountId: string, key: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    'select 1 from api_keys where hash = $1 and account_id = $2 and revoked_at is null and openai_compatible',
+    [hashSecret(key), accountId],
+  );
+  return rowCount === 1;
 }
 
 type Pool = ReturnType<typeof openDatabase>['pool'];

@@ -1,6 +1,9 @@
+/** The demo provider's id. */
+export const demoProviderId = 'demo';
+
 /** The demo provider's entry in the provider registry. */
 export const demoRegistryEntry = (baseUrl: string): string => `
-  - id: demo
+  - id: ${demoProviderId}
     name: Demo (this machine; no language model)
     adapter: openai
     base_url: ${baseUrl}

@@ -2,6 +2,7 @@ import type { AttemptOutcome } from '@sotto/router';
 import { SseParser, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import { asObject, parseJson } from '../json.ts';
+import { unknownField } from '../stray-line.ts';
 import { latin1, utf8 } from '../translate/bytes.ts';
 import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
 import { type ChunkTemplate, copyRun, learnTemplate, matchTemplate, unescapedBytes } from './chunk-template.ts';
@@ -12,7 +13,6 @@ import { ToolCallIds } from './tool-call-ids.ts';
 const maxTemplates = 4;
 /** A stream stops being learned from after so many tries in a row that nothing came of. */
 const maxLearningTries = 12;
-const unknownField = /^(?!error:)[a-z][a-z0-9_-]*:/i;
 
 /**
  * Reads an OpenAI-shaped stream. Events that fit a learned template are copied by bytes; all others are parsed,

@@ -64,6 +64,13 @@ describe('bindCatalog', () => {
     expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'acme', reason: 'model_type_not_served' }]);
   });
 
+  it('drops and reports a route without a price that its type must have: nothing is free in silence', () => {
+    const file = fileOf([{ provider: 'acme', pricing: { input: 1 } }, { provider: 'bolt' }]);
+    const bound = bind(file, provider('acme'), provider('bolt'));
+    expect(bound.providers).toEqual(['bolt']);
+    expect(bound.dropped).toEqual([{ modelId: 'acme/small', providerId: 'acme', reason: 'price_missing' }]);
+  });
+
   it('design 1: judges the class by the upstream model, where the registry narrows it', () => {
     const narrowed = provider('acme', { models: [{ match: 'llama-*', privacy_class: 'private' }] });
     expect(bind(fileOf([{ provider: 'acme' }]), narrowed).dropped).toHaveLength(1);

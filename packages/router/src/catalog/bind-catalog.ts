@@ -1,6 +1,12 @@
 import { comparePrivacy } from '@sotto/wire';
 import type { Catalog, Model, Route } from './catalog.ts';
-import { type CatalogFile, type CatalogFileModel, type CatalogFileRoute, toPrice } from './catalog-file.ts';
+import {
+  type CatalogFile,
+  type CatalogFileModel,
+  type CatalogFileRoute,
+  missingPrices,
+  toPrice,
+} from './catalog-file.ts';
 import { otherProviderId } from './provider-id.ts';
 import { type RegistryPublic, servesType, strongestAllowedClass } from './registry.ts';
 
@@ -8,7 +14,7 @@ import { type RegistryPublic, servesType, strongestAllowedClass } from './regist
 export interface DroppedRoute {
   readonly modelId: string;
   readonly providerId: string;
-  readonly reason: 'unknown_provider' | 'class_too_strong' | 'model_type_not_served';
+  readonly reason: 'unknown_provider' | 'class_too_strong' | 'model_type_not_served' | 'price_missing';
 }
 
 /**
@@ -35,6 +41,7 @@ export function bindCatalog(
       else if (comparePrivacy(route.privacy_class, strongestAllowedClass(known.provider, route.upstream_model)) > 0) {
         drop('class_too_strong');
       } else if (!servesType(known.provider, model.model_type)) drop('model_type_not_served');
+      else if (missingPrices(model, route).length > 0) drop('price_missing');
       else if (known.provider.available) routes.push(toRoute(model, route, known.provider.listed, known.rank));
     }
     models.set(model.id, {

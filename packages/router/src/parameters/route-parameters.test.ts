@@ -90,6 +90,11 @@ describe('lackedParameters (interface 2.2, `require_parameters`)', () => {
     expect(lacked({}, { reasoningDisabled: true })).toEqual([]);
   });
 
+  it('is the wish to think, where there is no reasoning', () => {
+    expect(lacked({}, { reasoningEnabled: true })).toEqual(['reasoning.enabled']);
+    expect(lacked({ capabilities: able }, { reasoningEnabled: true })).toEqual([]);
+  });
+
   it('is a parameter that another one crowds out', () => {
     const sketch = { capabilities: able, exclusiveParameters: [['tools', 'reasoning_effort']] as const };
     expect(lacked(sketch, { tools: true, reasoningEffort: 'low' })).toEqual(['reasoning_effort']);

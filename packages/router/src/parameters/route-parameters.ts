@@ -51,6 +51,7 @@ export function lackedParameters(route: Route, needs: Needs): readonly string[] 
     return !takes(route, name);
   });
   if (needs.reasoningDisabled && reasoning !== undefined && !reasoning.canDisable) lacked.push('reasoning.enabled');
+  if (needs.reasoningEnabled && reasoning === undefined) lacked.push('reasoning.enabled');
   return lacked;
 }
 

@@ -1,7 +1,7 @@
 import { type ChatRequest, type EmbeddingsRequest, reasoningSelection } from '@sotto/wire';
 import { wishesOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
-import { type Needs, noNeeds } from './needs.ts';
+import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 import { expandedSchemaBytes } from './schema-size.ts';
 
 /** What templates add around content, in tokens: generous, because a hold must be a true bound. */
@@ -53,8 +53,7 @@ export function measureChat(
       vision: images > 0,
       structuredOutput: format?.type === 'json_schema',
       wishes: wishesOf(request),
-      reasoningEffort: reasoning.effort,
-      reasoningDisabled: reasoning.enabled === false || reasoning.effort === 'none',
+      ...reasoningNeeds(reasoning),
       promptTokens: Math.ceil(allBytes / 4) + messages * 4 + images * imageTokensLikely,
       maxOutputTokens,
       encrypted: false,

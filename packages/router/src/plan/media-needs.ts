@@ -1,5 +1,4 @@
 import type { TokenBounds } from '@sotto/money';
-import type { SpeechRequest } from '@sotto/wire';
 import type { RequestSize } from './attempt-limits.ts';
 
 /** Images and speech have flat prices: they use no tokens, of the balance or of the rate limits. */
@@ -11,4 +10,4 @@ const flat = { promptTokens: 0, completionTokens: 0 } as const;
 export const imageBounds = (): TokenBounds => ({ ...flat, images: 1 });
 
 /** The most one speech attempt can use: the whole text, in UTF-16 code units. */
-export const speechBounds = ({ input }: SpeechRequest): TokenBounds => ({ ...flat, inputCharacters: input.length });
+export const speechBounds = (inputCharacters: number): TokenBounds => ({ ...flat, inputCharacters });

@@ -1,3 +1,4 @@
+import type { ReasoningSelection } from '@sotto/wire';
 import type { ModelType, Route } from '../catalog/catalog.ts';
 import { isOnLadder } from '../parameters/effort.ts';
 import type { ChatParameter } from '../parameters/parameter-names.ts';
@@ -14,6 +15,8 @@ export interface Needs {
   readonly reasoningEffort: string | undefined;
   /** The request switches thinking off. */
   readonly reasoningDisabled: boolean;
+  /** The request asks to think, at whatever effort. */
+  readonly reasoningEnabled: boolean;
   /** An estimate of the prompt, for context windows. */
   readonly promptTokens: number;
   /** The output ceiling that the request asks for; undefined where it leaves it to the route. */
@@ -31,10 +34,19 @@ export const noNeeds = (modelType: ModelType): Needs => ({
   wishes: [],
   reasoningEffort: undefined,
   reasoningDisabled: false,
+  reasoningEnabled: false,
   promptTokens: 0,
   maxOutputTokens: undefined,
   encrypted: false,
 });
+
+/** What a reasoning selection needs. */
+export const reasoningNeeds = ({ effort, enabled }: ReasoningSelection): Pick<Needs, ReasoningNeed> => ({
+  reasoningEffort: effort,
+  reasoningDisabled: enabled === false || effort === 'none',
+  reasoningEnabled: enabled === true && effort === undefined,
+});
+type ReasoningNeed = 'reasoningEffort' | 'reasoningDisabled' | 'reasoningEnabled';
 
 /** Whether a route can do something with the effort that is asked for: of the common ladder it has a nearest level. */
 export const knowsEffort = ({ capabilities }: Route, { reasoningEffort }: Needs): boolean =>

@@ -12,7 +12,7 @@ import {
   refusalOf,
   refused,
 } from '../testing/fixtures.ts';
-import { attemptsOf } from './plan-request.ts';
+import { attemptsOf, type RoutingRequest, routingOf } from './plan-request.ts';
 
 const acme: RouteSketch = { provider: 'acme', input: 1 };
 const bolt: RouteSketch = { provider: 'bolt', input: 2 };
@@ -138,8 +138,18 @@ describe('models', () => {
   });
 
   it('tells whether `/auto` chose', () => {
-    expect(planned(four).routing).toBe('exact');
-    expect(planned(four, { model: '/auto' }).routing).toBe('auto');
+    const routings = (request: Partial<RoutingRequest>): string[] => {
+      const plan = planned(two, request);
+      return [...new Set(plan.routes.map((route) => `${route.modelId} ${routingOf(plan, route)}`))];
+    };
+    const two = aCatalog(aModel('lab/cheap', [{ ...acme, input: 1 }]), aModel('lab/dear', [{ ...acme, input: 9 }]));
+    const [cheap, dear] = ['lab/cheap', 'lab/dear'];
+    expect(routings({ model: dear })).toEqual([`${dear} exact`]);
+    expect(routings({ model: '/auto' })).toEqual([`${cheap} auto`]);
+    // Each route by how its own model came to be asked, whatever came first.
+    expect(routings({ model: dear, models: [dear, '/auto'] })).toEqual([`${dear} exact`, `${cheap} auto`]);
+    expect(routings({ model: '/auto', models: ['/auto', dear] })).toEqual([`${cheap} auto`, `${dear} exact`]);
+    expect(routings({ model: cheap, models: [cheap, '/auto'] })).toEqual([`${cheap} exact`]);
   });
 
   it('interface 2.2 rule 3: a policy that contradicts itself is refused before anything is planned', () => {

@@ -2,7 +2,7 @@ import type { ReasoningSelection, SealedChat } from '@sotto/wire';
 import { wishesOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
 import { allowance } from './chat-needs.ts';
-import { type Needs, noNeeds } from './needs.ts';
+import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
 
 /** What a relay knows of a chat request that it cannot read. */
 export interface SealedMeasure {
@@ -28,8 +28,7 @@ export function measureSealed({ reasoning, plaintextBytes, chat, maxOutputTokens
     needs: {
       ...noNeeds('text'),
       wishes: chat === undefined ? [] : wishesOf(chat),
-      reasoningEffort: reasoning.effort,
-      reasoningDisabled: reasoning.enabled === false || reasoning.effort === 'none',
+      ...reasoningNeeds(reasoning),
       promptTokens: Math.ceil(plaintextBytes / 4) + messages * 4,
       maxOutputTokens,
       encrypted: true,

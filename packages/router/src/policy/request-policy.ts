@@ -54,6 +54,12 @@ export function canonicalPolicy(provider: ProviderPolicy | null | undefined): st
   ]);
 }
 
+/** Whether a request names the one provider that may serve it, in either way to write that. */
+export function isPin(provider: ProviderPolicy | null | undefined): boolean {
+  const { only, allow_fallbacks } = asObject(provider);
+  return only?.length === 1 && allow_fallbacks === false;
+}
+
 const asObject = (provider: ProviderPolicy | null | undefined): ProviderPolicyObject =>
   typeof provider === 'string' ? { only: [provider], allow_fallbacks: false } : (provider ?? {});
 

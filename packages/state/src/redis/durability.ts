@@ -17,15 +17,19 @@ export class DurabilityCheck {
   constructor(connection: RedisConnection, now: () => number) {
     this.#connection = connection;
     this.#now = now;
+    // Who is reached anew may be another, or the same with other settings.
+    connection.on('ready', () => {
+      this.#checkedAt = Number.NEGATIVE_INFINITY;
+    });
   }
 
   async problem(): Promise<string | undefined> {
     if (this.#problem === undefined && this.#now() - this.#checkedAt < recheckMs) return undefined;
     const connection = this.#connection;
     const masters = connection instanceof Cluster ? connection.nodes('master') : [connection];
-    const problems = await Promise.all(masters.map(problemOf));
-    this.#checkedAt = this.#now();
-    this.#problem = problems.find((problem) => problem !== undefined);
+    const looks = await Promise.all(masters.map(lookAt));
+    if (looks.every(({ answered }) => answered)) this.#checkedAt = this.#now();
+    this.#problem = looks.find(({ problem }) => problem !== undefined)?.problem;
     return this.#problem;
   }
 }
@@ -37,13 +41,24 @@ const wanted: Readonly<Record<string, string>> = {
   'maxmemory-policy': 'noeviction',
 };
 
-async function problemOf(redis: Redis): Promise<string | undefined> {
+interface Look {
+  /** False where the server is away: what it keeps is not known. */
+  readonly answered: boolean;
+  readonly problem?: string;
+}
+
+async function lookAt(redis: Redis): Promise<Look> {
   for (const [name, value] of Object.entries(wanted)) {
-    // A managed Redis may not show its settings: then its operator must know.
-    const shown: unknown = await redis.config('GET', name).catch(() => undefined);
+    let shown: unknown;
+    try {
+      shown = await redis.config('GET', name);
+    } catch (error) {
+      // A managed Redis may not show its settings: then its operator must know.
+      return { answered: error instanceof Error && error.name === 'ReplyError' };
+    }
     const found = Array.isArray(shown) ? shown[1] : undefined;
     if (typeof found === 'string' && found !== value)
-      return `Redis has \`${name} ${found}\`: it takes \`${name} ${value}\``;
+      return { answered: true, problem: `Redis has \`${name} ${found}\`: it takes \`${name} ${value}\`` };
   }
-  return undefined;
+  return { answered: true };
 }
