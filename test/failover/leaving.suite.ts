@@ -28,7 +28,7 @@ export const leavingSuite: Suite = {
         { provider: 'alpha', price },
         { provider: 'beta', price: [3, 6] },
       ],
-      trio: [
+      three: [
         { provider: 'alpha', price },
         { provider: 'beta', price: [3, 6] },
         { provider: 'gamma', price: [4, 8] },
@@ -105,7 +105,7 @@ export const leavingSuite: Suite = {
         stage.world.on('alpha', answerError(503));
         stage.world.on('beta', answerNothing);
         const charge = await chargeOf(stage.service, account, async () => {
-          const client = await opens({ model: stage.world.model('trio'), stream }, flow);
+          const client = await opens({ model: stage.world.model('three'), stream }, flow);
           await until(() => stage.world.called.length === 2, 'the second provider is asked');
           await leaves(client, 'beta');
         });
@@ -125,7 +125,7 @@ export const leavingSuite: Suite = {
             if (round % 2 === 1) answerError(503)(request, response);
           });
           stage.world.on('beta', answerNothing);
-          client = await opens({ model: stage.world.model('trio'), stream }, flow);
+          client = await opens({ model: stage.world.model('three'), stream }, flow);
           await client.ended;
           for (const request of stage.world.provider('beta').seen) await request.closed;
           expect(await stage.service.settled(account)).toBe(before);
