@@ -42,7 +42,7 @@ export function findNode(root, { execPath, versions } = process) {
 function problemWith(node) {
   const { status, stderr, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   if (status === 0) return undefined;
-  return error?.message ?? stderr.trim().split('\n')[0] ?? `it ends with ${status}`;
+  return error?.message ?? (stderr.trim().split('\n')[0] || `it ends with ${status}`);
 }
 
 /** As root on Debian and its kin; elsewhere it does nothing. */

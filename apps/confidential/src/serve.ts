@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { createMetricsApp, lastWords, listenBacklog } from '@sotto/http';
+import { createMetricsApp, lastWords, listenBacklog, listenProblem } from '@sotto/http';
 import { type Environment, withSecretFiles } from '@sotto/settings';
 import { createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
@@ -67,11 +67,15 @@ async function start(given: Environment): Promise<void> {
     gateway: producer && { origin: config.origin, producer, tlsKeys: tls?.named, provenance },
   });
   await broker.start();
-  await broker.app.listen({
+  const listening = {
     host: config.host,
     port: config.port,
     backlog: listenBacklog,
     ...(config.sharesPort ? { reusePort: true } : {}),
+  };
+  await broker.app.listen(listening).catch((error: unknown) => {
+    const problem = brokerProblem(error);
+    throw problem === undefined ? error : new StartError(problem);
   });
   const metrics = await serveMetrics(broker, config);
   const followed = tls?.follow?.(broker.app.server);
@@ -92,8 +96,9 @@ async function start(given: Environment): Promise<void> {
 async function serveMetrics({ metrics }: Broker, { host, metricsPort: port }: BrokerConfig) {
   if (port === undefined) return undefined;
   const app = createMetricsApp([metrics.withProcess().registry]);
-  await app.listen({ host, port }).catch(() => {
-    throw new StartError('METRICS_PORT is taken by another process: choose a free one');
+  await app.listen({ host, port }).catch((error: unknown) => {
+    const problem = listenProblem(error, 'METRICS_PORT');
+    throw problem === undefined ? error : new StartError(problem);
   });
   return app;
 }
@@ -107,23 +112,18 @@ function readRegistryFile(name: string | undefined): { name: string; bytes: Buff
   }
 }
 
-const noAddress = 'HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all';
-const listenErrors: Readonly<Record<string, string>> = {
-  EACCES: 'CONFIDENTIAL_PORT is one that this process may not listen on: choose one above 1023',
-  EADDRNOTAVAIL: noAddress,
-  ENOTFOUND: noAddress,
-  EAI_AGAIN: noAddress,
-  EADDRINUSE:
-    'CONFIDENTIAL_PORT is taken by another process: choose a free one, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on',
-  ENOTSUP: 'CONFIDENTIAL_SHARE_PORT is `on`: this system cannot share a port among processes',
-};
+/** Of listening: what only a broker can say or do. */
+function brokerProblem(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOTSUP') return 'CONFIDENTIAL_SHARE_PORT is `on`: this system cannot share a port among processes';
+  const problem = listenProblem(error, 'CONFIDENTIAL_PORT');
+  return code === 'EADDRINUSE' ? `${problem}, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on` : problem;
+}
 
 function endStart(error: unknown): never {
   const known = [StartError, AttestationError, RegistryFileError].some((kind) => error instanceof kind);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message =
-    listenErrors[code] ??
-    (known && error instanceof Error ? error.message : `unexpected: ${error instanceof Error ? error.name : 'error'}`);
+    known && error instanceof Error ? error.message : `unexpected: ${error instanceof Error ? error.name : 'error'}`;
   process.stderr.write(`sotto-confidential: ${message}\n`);
   process.exit(1);
 }

@@ -7,7 +7,7 @@ import {
   RegistryFileError,
 } from '@sotto/confidential';
 import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
-import { createMetricsApp, listenBacklog } from '@sotto/http';
+import { createMetricsApp, listenBacklog, listenProblem } from '@sotto/http';
 import { setting } from '@sotto/settings';
 import { createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
@@ -151,9 +151,11 @@ async function listen(app: FastifyInstance, host: string, port: number, variable
       await app.listen({ host, port, backlog: listenBacklog });
       return;
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-      if (tries >= 10)
-        throw new StartError(`${variable} is \`${port}\`: another process listens there; it takes a free port`);
+      const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!isTaken || tries >= 10) {
+        const problem = listenProblem(error, variable);
+        throw problem === undefined ? error : new StartError(problem);
+      }
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
   }

@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto';
 import { verifyGateway } from '@sotto/attestation';
-import { lastWords, leaveServer, openLogOutlet, openTlsFiles } from '@sotto/http';
+import { lastWords, leaveServer, listenProblem, openLogOutlet, openTlsFiles } from '@sotto/http';
 import type { Environment } from '@sotto/settings';
 import { pino } from 'pino';
 import { buildKeeper } from './build-keeper.ts';
@@ -44,8 +44,9 @@ async function start(environment: Environment): Promise<void> {
   const { origin } = config;
   const options = { ...tlsOptions, ...tls.pair };
   const app = buildKeeper({ origin, tls: options, pins, secrets, verify: verifyGateway, events, now: Date.now });
-  const address = await app.listen({ host: config.host, port: config.port }).catch(() => {
-    throw new StartError('KEEPER_PORT is taken by another process, or HOST is none of this machine’s');
+  const address = await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+    const problem = listenProblem(error, 'KEEPER_PORT');
+    throw problem === undefined ? error : new StartError(problem);
   });
   const followed = tls.follow(app.server, tlsOptions);
   followed.start();

@@ -4,6 +4,7 @@ export { type ErrorTrace, lastWords, traceOf } from './error-trace.ts';
 export { registerHealth } from './health.ts';
 export { readJsonBody } from './json-body.ts';
 export { type Leave, leaveServer } from './leave-server.ts';
+export { listenProblem } from './listen-problem.ts';
 export { type LogOutlet, openLogOutlet } from './log-outlet.ts';
 export { createMetricsApp } from './metrics-app.ts';
 export { registerOpenApi } from './openapi-route.ts';

@@ -1,5 +1,5 @@
 import { access, constants } from 'node:fs/promises';
-import { createMetricsApp, lastWords, listenBacklog, openLogOutlet } from '@sotto/http';
+import { createMetricsApp, lastWords, listenBacklog, listenProblem, openLogOutlet } from '@sotto/http';
 import { createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -81,18 +81,18 @@ export async function serve(context: CliProcess): Promise<number> {
   });
   process.on('SIGHUP', () => control.reload());
   await control.start(migrated());
-  await control.app.listen({ host: config.host, port: config.port, backlog: listenBacklog }).catch((error: unknown) => {
+  const unheard = (variable: string) => (error: unknown) => {
     wanted = false;
-    const message = error instanceof Error && 'code' in error ? listenErrors[String(error.code)] : undefined;
-    throw message === undefined ? error : new CliError(message);
-  });
+    const problem = listenProblem(error, variable);
+    throw problem === undefined ? error : new CliError(problem);
+  };
+  await control.app
+    .listen({ host: config.host, port: config.port, backlog: listenBacklog })
+    .catch(unheard('CONTROL_PORT'));
   const { metricsPort: port } = config;
   const metrics = createMetricsApp([control.metrics.withProcess().registry]);
   if (port !== undefined) {
-    await metrics.listen({ host: config.host, port }).catch(() => {
-      wanted = false;
-      throw new CliError('METRICS_PORT is taken by another process: choose a free one');
-    });
+    await metrics.listen({ host: config.host, port }).catch(unheard('METRICS_PORT'));
   }
   await stopped;
   process.once('SIGINT', () => process.exit(1));
@@ -102,15 +102,6 @@ export async function serve(context: CliProcess): Promise<number> {
   await state.close();
   return 0;
 }
-
-const noAddress = 'HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all';
-const listenErrors: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'CONTROL_PORT is taken by another process: choose a free one',
-  EACCES: 'CONTROL_PORT is one that this process may not listen on: choose one above 1023',
-  EADDRNOTAVAIL: noAddress,
-  ENOTFOUND: noAddress,
-  EAI_AGAIN: noAddress,
-};
 
 /** Rate limits of control are shared through Redis where it is a single server; on a cluster each process counts alone. */
 function openLimitsRedis(url: string): Redis | undefined {
