@@ -62,10 +62,10 @@ await describeInBothPlanes(
       expect(answer.status, await answer.clone().text()).toBe(200);
       return ((await answer.json()) as { ticket: string }).ticket;
     };
-    const present = (ticket: string, body: object): Promise<Response> =>
+    const present = (ticket: string, body: object, more: Record<string, string> = {}): Promise<Response> =>
       fetch(`${planes.service.baseUrl}/tee/attestation`, {
         method: 'POST',
-        headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
+        headers: { 'x-router-ticket': ticket, 'content-type': 'application/json', ...more },
         body: JSON.stringify(body),
       });
     const errorOf = async (answer: Response) =>
@@ -292,6 +292,10 @@ await describeInBothPlanes(
           body: JSON.stringify({ nonce: newNonce() }),
         });
         expect([keyed.status, (await errorOf(keyed)).type]).toEqual([401, 'ticket_required']);
+        // Another scheme may be a proxy's own, and says nothing beside a ticket.
+        const proxied = { authorization: 'Basic eDp5' };
+        const attested = await present(await mint({ model: 'tee/near' }), { nonce: newNonce() }, proxied);
+        expect(attested.status, await attested.clone().text()).toBe(200);
       });
 
       it.each<[string, string, number, string]>([

@@ -11,8 +11,10 @@ import {
   expectError,
   get,
   type HeaderMap,
+  hello,
   post,
   send,
+  ticketHeader,
 } from './client.ts';
 import type { Concept } from './suite.ts';
 
@@ -143,6 +145,23 @@ export const sessions: Concept = (suite) => {
       expect(changed.text).not.toContain(made.key);
       await usable(made.key);
       expect((await ask(suite.service, made.key, { model })).status).toBe(200);
+    });
+
+    it('interface 5: a key that is renamed keeps the tickets it bought', async () => {
+      const made = await makeKey(ann, { name: 'old', kind: 'inference' });
+      await usable(made.key);
+      const { ticket } = await suite.service.mintTicket(made.key, { model });
+      const changed = await send('PATCH', url(`/keys/${made.id}`), { headers: ann.session, body: { name: 'new' } });
+      expect(changed.status, changed.text).toBe(200);
+      // A later change of the same account is what brokers are told after it.
+      const other = await makeKey(ann, { name: 'other', kind: 'inference' });
+      await usable(other.key);
+      const answer = await post(
+        `${suite.service.baseUrl}/chat/completions`,
+        { model, messages: hello },
+        ticketHeader(ticket),
+      );
+      expect(answer.status, answer.text).toBe(200);
     });
 
     it('interface 5: a limit set on a key holds', async () => {

@@ -242,6 +242,9 @@ export const tickets: Concept = (suite) => {
       expectError(answer, 402, 'insufficient_balance');
       expectError(await ask(service, poor.inferenceKey, { model }), 402, 'insufficient_balance');
       expect(answer.text).not.toContain('0.00042');
+      // A person who may do nothing yet still sees how often they may.
+      expect(answer.headers.get('x-ratelimit-limit-requests')).toMatch(/^\d+$/);
+      expect(answer.headers.get('x-ratelimit-remaining-tokens')).toMatch(/^\d+$/);
       // What it can pay for, it gets.
       const small = await ask(service, poor.inferenceKey, { model, max_tokens: 20 }, { flow: 'ticket' });
       expect(small.status, small.text).toBe(200);

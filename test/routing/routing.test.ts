@@ -45,6 +45,16 @@ async function setup() {
       models: [
         { id: model, model_type: 'text', context_length: 20_000, max_output_tokens: 1000, routes },
         { id: 'm/loud', model_type: 'text', context_length: 20_000, routes: routes.slice(2) },
+        ...(['image', 'tts'] as const).map((kind) => ({
+          id: `m/${kind}`,
+          model_type: kind,
+          routes: [
+            {
+              ...{ provider: 'quiet', upstream_model: 'own', privacy_class: classes.quiet },
+              pricing: kind === 'image' ? { image: 0.04 } : { input_characters: 15 },
+            },
+          ],
+        })),
       ],
     }),
     async stop() {
@@ -153,6 +163,15 @@ function suite(planes: Planes): void {
       for (const { message } of shown.excluded) expect(message).toMatch(/^[A-Z].*\.$/);
     });
 
+    it.each([
+      ['m/image', {}, 0.04],
+      // 4 characters a token, at 15 USD a million; a thousand tokens where nothing is said of them.
+      ['m/tts', { prompt_tokens: 100 }, 0.006],
+      ['m/tts', {}, 0.06],
+    ])('shows the hold of %s with %j', async (asked, body, hold) => {
+      expect(await preview({ model: asked, ...body })).toMatchObject({ refusal: null, hold_usd: hold });
+    });
+
     it.each<[string, object, Record<string, string>]>([
       [
         'the boundary',
@@ -235,6 +254,8 @@ function suite(planes: Planes): void {
       };
       expect(await draft({ privacy_boundary: 'Private', fallback_floor: 'private' })).toEqual([
         { id: model, providers: ['vault', 'quiet'] },
+        { id: 'm/image', providers: ['quiet'] },
+        { id: 'm/tts', providers: ['quiet'] },
       ]);
       expect(await draft({ provider_ignore: ['vault', 'quiet'] })).toEqual([
         { id: model, providers: ['loud'] },
@@ -248,7 +269,10 @@ function suite(planes: Planes): void {
       const { key } = made.json as { key: string };
       await put(ann, { provider_ignore: ['loud'] });
       const answer = await get(url('effective'), bearer(key));
-      expect(answer.json).toMatchObject({ preferences: { provider_ignore: ['loud'] }, data: [{ id: model }] });
+      expect(answer.json).toMatchObject({
+        preferences: { provider_ignore: ['loud'] },
+        data: [{ id: model }, { id: 'm/image' }, { id: 'm/tts' }],
+      });
       await put(ann, {});
       expectError(await get(url('effective'), {}), 401, 'unauthenticated');
       const management = await post(

@@ -238,6 +238,26 @@ export function refusalsSuite(stage: SealedStage): void {
       expect(provider.seen).toEqual([]);
     });
 
+    it('interface 2.2: a pin alone, short or long, buys an encrypted ticket; naming a provider does not', async () => {
+      const { service, world } = stage;
+      const { kind, model } = world.provider('near-ed25519');
+      const mint = (provider: unknown): Promise<Response> =>
+        fetch(`${service.controlUrl}/inference/tickets`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${account.inferenceKey}` },
+          body: JSON.stringify({ model, provider }),
+        });
+      for (const pin of [kind, { only: [kind], allow_fallbacks: false }]) {
+        const answer = await mint(pin);
+        expect([answer.status, await answer.json()]).toMatchObject([200, { privacy_class: 'e2ee' }]);
+      }
+      for (const named of [{ only: [kind] }, { order: [kind], allow_fallbacks: false }]) {
+        const answer = await mint(named);
+        const refusal = { error: { type: 'no_provider_route_meets_privacy' } };
+        expect([answer.status, await answer.json()]).toMatchObject([403, refusal]);
+      }
+    });
+
     it('bodies of bytes are for sealed requests only', async () => {
       const { service } = stage;
       const headers = { 'content-type': 'application/octet-stream', 'x-router-ticket': 'x' };

@@ -173,8 +173,8 @@ export class LoadGate {
     if (this.#line.length > 0 && this.#beganAt === undefined) this.#openTurn(now);
     // Watched for as long as there is something to decide.
     const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#most === undefined;
-    // Bursts with a pause between them do not add up to an overload.
-    if (isQuiet) this.#restless = 0;
+    // Bursts with a pause between them do not add up to an overload; long streams that leave no time do, however few begin.
+    if (isQuiet && rest >= limitRest) this.#restless = 0;
     this.#window = isQuiet ? undefined : this.#openWindow(now);
   }
 

@@ -206,7 +206,13 @@ describe('meter', () => {
   it('charges a flat price whole once something was produced, and nothing for what the provider broke', () => {
     const speech = { reported: { ...noUsage, inputCharacters: 7 }, counted: { promptTokens: 0, producedBytes: 0 } };
     const spoken = { ...reading, ...speech, price: { input: 0, output: 0, inputCharacter: 15_000_000 } };
-    for (const end of ['completed', 'client_left', 'provider_broke_while_held_back', 'total_time_ran_out'] as const)
+    for (const end of [
+      'completed',
+      'client_left',
+      'provider_broke_while_held_back',
+      'shut_down_while_held_back',
+      'total_time_ran_out',
+    ] as const)
       expect(meter({ ...spoken, end })).toMatchObject({ chargeNusd: 105_000n, excessNusd: 0n, estimated: false });
     for (const end of ['provider_broke', 'shut_down', 'no_output', 'client_left_before_output'] as const)
       expect(meter({ ...spoken, end }).chargeNusd).toBe(0n);

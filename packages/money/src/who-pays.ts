@@ -12,6 +12,8 @@ export type RequestEnd =
   | 'total_time_ran_out'
   /** The process that served it went, after output. */
   | 'shut_down'
+  /** The process that served it went while the client was holding it back. */
+  | 'shut_down_while_held_back'
   /** The client left before there was any output. */
   | 'client_left_before_output'
   /** No output at all: refused, failed or timed out before any. */
@@ -25,6 +27,7 @@ export const whoPays = {
   provider_broke_while_held_back: 'client',
   total_time_ran_out: 'client',
   shut_down: 'operator',
+  shut_down_while_held_back: 'client',
   client_left_before_output: 'operator',
   no_output: 'operator',
 } as const satisfies Record<RequestEnd, 'client' | 'operator'>;

@@ -90,11 +90,21 @@ export const sessionSecret = z
   .string({ error: 'takes at least 32 characters' })
   .min(32, { error: 'takes at least 32 characters' });
 
+/** Whether the user's name and password can be read out of a URL. */
+function isEncoded(url: URL | null): boolean {
+  try {
+    return url !== null && decodeURIComponent(url.username + url.password) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 const percentEncoded = ', with the special characters of a password percent-encoded';
 const postgresError = 'takes a URL such as postgresql://user@host:5432/name';
+/** The host may be left to `?host=`, the path of a socket. */
 export const postgresUrl = z
   .string({ error: postgresError })
-  .refine((text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text), {
+  .refine((text) => /^postgres(ql)?:\/\//.test(text) && isEncoded(URL.parse(text.replace('@/', '@localhost/'))), {
     error: `${postgresError}${percentEncoded}`,
   });
 
@@ -104,8 +114,9 @@ export const redisUrl = z.string({ error: redisError }).refine(
   (text) => {
     const [first = '', ...others] = text.split(',');
     const nodes = [first, ...others.map((node) => (node.includes('://') ? node : `redis://${node}`))];
-    const hasNumber = URL.canParse(first) && /^\/?\d*$/.test(new URL(first).pathname);
-    return /^rediss?:\/\//.test(first) && hasNumber && nodes.every((node) => URL.parse(node)?.hostname);
+    const hasNumber = /^\/?\d*$/.test(URL.parse(first)?.pathname ?? '');
+    const isNode = (node: string): boolean => /^rediss?:\/\//.test(node) && URL.parse(node)?.hostname !== '';
+    return hasNumber && nodes.every((node) => isNode(node) && isEncoded(URL.parse(node)));
   },
   { error: `${redisError} or redis://host:6379/0${percentEncoded}` },
 );

@@ -62,13 +62,27 @@ describe('readSettings', () => {
     'redis://host/name',
     'redis://host:port',
     'redis://a,:7000',
+    'redis://a,http://b:7000',
+    'redis://:p%ss@host',
   ])('refuses %s as a Redis, and says how one is written', (text) => {
     expect(message({ REDIS_URL: text })).toMatch(/^REDIS_URL has a value that cannot be used: it takes a URL such as /);
   });
 
-  it('refuses a database whose password is not encoded', () => {
-    const read = readSettings(z.object({ DATABASE_URL: setting.postgresUrl }), { DATABASE_URL: 'postgres://u:p#@h/d' });
-    expect(read).toMatchObject({ ok: false, message: expect.stringContaining('percent-encoded') });
+  const readDatabase = (text: string) =>
+    readSettings(z.object({ DATABASE_URL: setting.postgresUrl }), { DATABASE_URL: text });
+
+  it.each([
+    'postgres://u:p%23@h/d',
+    'postgresql://u@[::1]:5432/d?sslmode=verify-full',
+    'postgresql://u:p@/d?host=/run/postgresql',
+    'postgresql:///d?host=/run/postgresql',
+    'postgres://u@%2Frun%2Fpostgresql/d',
+  ])('takes %s for a database', (text) => {
+    expect(readDatabase(text)).toMatchObject({ ok: true });
+  });
+
+  it.each(['postgres://u:p#@h/d', 'postgres://u:p%ss@h/d'])('refuses %s: its password is not encoded', (text) => {
+    expect(readDatabase(text)).toMatchObject({ ok: false, message: expect.stringContaining('percent-encoded') });
   });
 
   it('names what is not set', () => {

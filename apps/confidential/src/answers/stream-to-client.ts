@@ -13,7 +13,13 @@ export interface StreamFlow {
   readonly heldBackMs: number;
 }
 
-export type StreamEnd = 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | Expiry;
+export type StreamEnd =
+  | 'complete'
+  | 'client_left'
+  | 'broke'
+  | 'broke_while_held_back'
+  | 'shut_down_while_held_back'
+  | Expiry;
 
 /** What the end of a stream means for money. */
 export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
@@ -23,6 +29,7 @@ export const requestEnds: Readonly<Record<StreamEnd, RequestEnd>> = {
   broke_while_held_back: 'provider_broke_while_held_back',
   out_of_time: 'total_time_ran_out',
   shut_down: 'shut_down',
+  shut_down_while_held_back: 'shut_down_while_held_back',
 };
 
 /** A stream that has output, from the route that serves it. */
@@ -87,6 +94,8 @@ export function streamToClient(
       heldBackSince = undefined;
       attempt.resume();
     };
+    const isClientsDoing = (): boolean =>
+      (heldBackSince !== undefined && wasLong(heldBackSince)) || monotonicNow() - letGoAt < heldBackGraceMs;
     let lastWords: NodeJS.Timeout | undefined;
     const leave = (): void => {
       clearTimeout(lastWords);
@@ -105,9 +114,7 @@ export function streamToClient(
       end(ending) {
         if (client.hasLeft) return leave();
         if (ending === 'complete') return over('complete');
-        const isHeldBack = heldBackSince !== undefined && wasLong(heldBackSince);
-        const clientsDoing = isHeldBack || monotonicNow() - letGoAt < heldBackGraceMs;
-        over(clientsDoing ? 'broke_while_held_back' : 'broke');
+        over(isClientsDoing() ? 'broke_while_held_back' : 'broke');
       },
     };
     client.onLeft(() => {
@@ -120,8 +127,10 @@ export function streamToClient(
         leave();
         return;
       }
+      const isWhole = attempt.awaitsUsage === true && pieces > 0;
       attempt.abort();
-      over(why);
+      if (isWhole) over('complete');
+      else over(why === 'shut_down' && isClientsDoing() ? 'shut_down_while_held_back' : why);
     };
     // Between the attempt's start and here nobody was told.
     if (deadline.expired !== undefined) return expire(deadline.expired);

@@ -67,6 +67,8 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const { route, provider } = next;
     if (client.hasLeft) return { end: 'client_left' };
+    // It came when the process was about to go.
+    if (deadline.expired === 'shut_down') return { end: 'refused', error: wentAway(isAmbiguous) };
     attempts += 1;
     options.onAttempt(attempts);
     const startedAt = now();
@@ -75,7 +77,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     const result = await untilInterrupted(run, client, deadline);
     if (result === 'client_left') return { end: 'client_left' };
     const tookMs = monotonicNow() - begunAt;
-    if (result === 'shut_down') return { end: 'refused', error: wentAway() };
+    if (result === 'shut_down') return { end: 'refused', error: wentAway(true) };
     if (result === 'out_of_time') {
       // Where those before it took the time, its silence says nothing about the provider.
       const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
@@ -139,11 +141,11 @@ function refusal(
   });
 }
 
-/** What a client is told whose request was under way when the process had to go: its provider may have worked for it. */
-const wentAway = (): ServiceError =>
+/** What a client is told whose request was under way when the process had to go. */
+const wentAway = (isAmbiguous: boolean): ServiceError =>
   new ServiceError('service_unavailable', {
     message: 'The service is being restarted and this request took longer than it could wait. It was not charged.',
-    ambiguous: true,
+    ambiguous: isAmbiguous,
   });
 
 const ownWords: Partial<Record<AttemptOutcome, string>> = {

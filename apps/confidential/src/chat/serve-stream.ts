@@ -96,6 +96,7 @@ const providerBroke = {
   message: 'The provider broke off in the middle of the answer, which is incomplete.',
   type: 'provider_error',
 } as const;
+const wentAway = 'The service is being restarted and had to break off in the middle of the answer';
 const endErrors: Readonly<Record<BrokenEnd, { readonly message: string; readonly type: ErrorType }>> = {
   broke: providerBroke,
   broke_while_held_back: providerBroke,
@@ -103,9 +104,6 @@ const endErrors: Readonly<Record<BrokenEnd, { readonly message: string; readonly
     message: 'The time for this request ran out in the middle of the answer, which is incomplete.',
     type: 'provider_timeout',
   },
-  shut_down: {
-    message:
-      'The service is being restarted and had to break off in the middle of the answer, which is incomplete and not charged.',
-    type: 'service_unavailable',
-  },
+  shut_down: { message: `${wentAway}, which is incomplete and not charged.`, type: 'service_unavailable' },
+  shut_down_while_held_back: { message: `${wentAway}, which is incomplete.`, type: 'service_unavailable' },
 };

@@ -35,6 +35,7 @@ const statuses: Record<RequestEnd, Settlement['status']> = {
   provider_broke_while_held_back: 'cancelled',
   total_time_ran_out: 'failed',
   shut_down: 'failed',
+  shut_down_while_held_back: 'cancelled',
   client_left_before_output: 'cancelled',
   no_output: 'failed',
 };

@@ -66,7 +66,8 @@ interface AskedAttestation {
 }
 
 async function readAttestation(deps: AdmissionDependencies, request: FastifyRequest): Promise<AskedAttestation> {
-  if (bearerToken(request) !== undefined) {
+  // What is no bearer token may be a proxy's own.
+  if (bearerToken(request)) {
     throw new ServiceError('ticket_required', {
       message:
         'Evidence is given for an attestation ticket only: send it in `x-router-ticket`, and no `authorization`.',

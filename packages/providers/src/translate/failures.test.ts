@@ -99,6 +99,48 @@ describe('a stream that reports a failure', () => {
   });
 });
 
+describe('a stream with what its format does not know', () => {
+  const streams: Record<'anthropic' | 'google', readonly string[]> = {
+    anthropic: [
+      frame({ type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } }),
+      frame({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+      frame({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hello' } }),
+      frame({ type: 'content_block_stop', index: 0 }),
+      frame({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
+      frame({ type: 'message_stop' }),
+    ],
+    google: [
+      frame({ candidates: [{ content: { role: 'model', parts: [{ text: 'hello' }] } }] }),
+      frame({
+        candidates: [{ finishReason: 'STOP' }],
+        usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 },
+      }),
+    ],
+  };
+  const between = [
+    'x-proxy: 1\n',
+    'foo: bar\n\n',
+    'data:\n\n',
+    'data: \n\n',
+    ': kept alive\n\n',
+    'retry: 10\n\n',
+    '\n\n',
+  ];
+  const pairs = (['anthropic', 'google'] as const).flatMap((api) => between.map((extra) => [api, extra] as const));
+
+  it.each(pairs)('of %s goes on after %j, wherever it is', async (api, extra) => {
+    const read = async (parts: readonly string[]): Promise<string> => {
+      const reader = (await loadAdapter(api)).openChatStream(options);
+      const text = parts.map((part) => reader.push(part)).join('') + reader.end();
+      expect(reader).toMatchObject({ failure: undefined, hasOutput: true });
+      return text;
+    };
+    const plain = await read(streams[api]);
+    expect(plain).toContain('hello');
+    expect(await read([extra, ...streams[api].flatMap((part) => [part, extra])])).toBe(plain);
+  });
+});
+
 describe('a whole answer that reports a failure', () => {
   it.each<[Api, unknown, AttemptOutcome]>([
     ['anthropic', anthropic('overloaded_error'), 'server_error'],

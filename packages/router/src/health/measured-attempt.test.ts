@@ -30,7 +30,7 @@ describe('what counts (docs/guides/measurements.md)', () => {
   it('failure: a stream that the provider broke off; its first token was still measured', () => {
     expect(streamed({ end: 'broke' })).toEqual({ success: false, ttftMs: 300 });
   });
-  it.each(['client_left', 'broke_while_held_back', 'out_of_time', 'shut_down'] as const)(
+  it.each(['client_left', 'broke_while_held_back', 'out_of_time', 'shut_down', 'shut_down_while_held_back'] as const)(
     'not at all: a stream that ended as %s',
     (end) => {
       expect(streamed({ end })).toBeUndefined();

@@ -31,7 +31,14 @@ export type AttemptEnd =
   | { readonly kind: 'whole'; readonly durationMs: number; readonly output: MeasuredOutput }
   | {
       readonly kind: 'streamed';
-      readonly end: 'complete' | 'client_left' | 'broke' | 'broke_while_held_back' | 'out_of_time' | 'shut_down';
+      readonly end:
+        | 'complete'
+        | 'client_left'
+        | 'broke'
+        | 'broke_while_held_back'
+        | 'out_of_time'
+        | 'shut_down'
+        | 'shut_down_while_held_back';
       readonly ttftMs: number;
       /** From the first output to the end. */
       readonly flowMs: number;

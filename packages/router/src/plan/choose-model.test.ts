@@ -40,7 +40,7 @@ const chosen = (
   around: Surroundings = {},
 ): string | undefined => {
   const plan = planned(catalog, { model: '/auto', ...request }, { preferences: auto(), ...around });
-  expect(plan.autoModelId).toBe(plan.routes[0]?.modelId);
+  expect([...plan.autoModelIds]).toEqual([plan.routes[0]?.modelId]);
   expect(new Set(plan.routes.map((route) => route.modelId)).size).toBe(1);
   return plan.routes[0]?.modelId;
 };
@@ -140,7 +140,7 @@ describe('/auto and the workspace (interface 2.8)', () => {
         preferences: auto({ tiers: 'Maximum', models: { mode: 'only', ids: ['lab/encl'] } }),
       },
     );
-    expect(plan.autoModelId).toBeUndefined();
+    expect(plan.autoModelIds.size).toBe(0);
     expect(plan.routes).toHaveLength(1);
   });
 

@@ -1,3 +1,4 @@
+import { initialPreferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import {
   aCatalog,
@@ -150,6 +151,17 @@ describe('models', () => {
     expect(routings({ model: dear, models: [dear, '/auto'] })).toEqual([`${dear} exact`, `${cheap} auto`]);
     expect(routings({ model: '/auto', models: ['/auto', dear] })).toEqual([`${cheap} auto`, `${dear} exact`]);
     expect(routings({ model: cheap, models: [cheap, '/auto'] })).toEqual([`${cheap} exact`]);
+    // It may be asked twice, and choose another each time.
+    const auto = { ...initialPreferences.auto, strategy: 'cheapest', tiers: 'Standard' } as const;
+    const tiers = aCatalog(
+      aModel('lab/open', [{ ...acme, input: 0.1, output: 0.1, privacy: 'anonymous' }]),
+      aModel('lab/shut', [{ ...bolt, input: 9, output: 9, privacy: 'private' }]),
+    );
+    const twice = planned(tiers, { model: '/auto', models: ['/auto', '/auto:floor'] }, { preferences: { auto } });
+    expect(twice.routes.map((route) => `${route.modelId} ${routingOf(twice, route)}`)).toEqual([
+      'lab/open auto',
+      'lab/shut auto',
+    ]);
   });
 
   it('interface 2.2 rule 3: a policy that contradicts itself is refused before anything is planned', () => {

@@ -28,8 +28,8 @@ export interface Choice {
 
 /** The ordered routes chosen for one request. */
 export interface Plan {
-  /** The model whose routes are here because `/auto` chose it; undefined where none are. */
-  readonly autoModelId: string | undefined;
+  /** The models whose routes are here because `/auto` chose them. */
+  readonly autoModelIds: ReadonlySet<string>;
   /** Every route the request may be sent to, in order; of these only the first `maxAttempts` are tried. */
   readonly routes: readonly Route[];
   readonly maxAttempts: number;
@@ -41,8 +41,8 @@ export interface Plan {
 }
 
 /** Whether `/auto` chose the model that a route of the plan serves. */
-export const routingOf = ({ autoModelId: chosen }: Plan, { modelId }: Route): 'auto' | 'exact' =>
-  modelId === chosen ? 'auto' : 'exact';
+export const routingOf = ({ autoModelIds }: Plan, { modelId }: Route): 'auto' | 'exact' =>
+  autoModelIds.has(modelId) ? 'auto' : 'exact';
 
 /** The routes of a plan that can really be tried. */
 export const attemptsOf = (plan: Plan): readonly Route[] => plan.routes.slice(0, plan.maxAttempts);
@@ -64,7 +64,7 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
   // By id: one model asked for in two ways, or chosen by `/auto` and named, still has each route once.
   const routes = new Map<string, Route>();
   let first: PlannedReference | undefined;
-  let chosen: string | undefined;
+  const autoModelIds = new Set<string>();
   let refusal: Refusal | undefined;
   for (const reference of references.value) {
     const own = policyOf(reference.suffix);
@@ -74,7 +74,7 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
       const { choice } = planned.value;
       // One that was named before is tried because it was named.
       if (choice !== undefined && ![...routes.values()].some(({ modelId }) => modelId === choice.modelId)) {
-        chosen = choice.modelId;
+        autoModelIds.add(choice.modelId);
       }
       const inOrder = first === undefined ? drawn(planned.value, context.random) : planned.value.routes;
       for (const route of inOrder) if (!routes.has(route.id)) routes.set(route.id, route);
@@ -89,7 +89,7 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
   }
   const { startsFrom, sharing, choice } = first;
   return accept({
-    autoModelId: chosen,
+    autoModelIds,
     routes: [...routes.values()].filter((route) => isWithinStepDown(route, startsFrom, policy.value)),
     // An encrypted request is bound to one provider's attested key: nobody else could read it (interface 3.3).
     maxAttempts: needs.encrypted ? 1 : policy.value.maxAttempts,

@@ -1,0 +1,63 @@
+import type { Route } from '@sotto/router';
+import { describe, expect, it } from 'vitest';
+import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
+import type { AttemptFailure } from './attempt.ts';
+import type { ClientLink } from './client-link.ts';
+import { Deadlines } from './deadline.ts';
+import { tryRoutes } from './try-routes.ts';
+
+const provider = { entry: { timeouts: { first_byte_ms: 1000 } } } as CallableProvider;
+const providers = { get: () => provider } as unknown as ProviderSet;
+const client = { hasLeft: false, onLeft() {} } as unknown as ClientLink;
+const routes = ['a', 'b'].map((providerId) => ({ id: `m@${providerId}`, providerId }) as Route);
+
+/** Tries the routes, of which each attempt ends with `failure`. */
+async function run(deadlines: Deadlines, failure: Promise<AttemptFailure>, onFailed = () => {}) {
+  const begun: string[] = [];
+  const aborted: string[] = [];
+  const deadline = deadlines.open(60_000);
+  const tried = await tryRoutes<never>({
+    ...{ routes, encrypted: false, providers, client, deadline },
+    attempt(route) {
+      begun.push(route.id);
+      const result = failure.then((found) => ({ ok: false, ...found }) as const);
+      return { result, abort: () => void aborted.push(route.id) };
+    },
+    onAttempt() {},
+    onFailed,
+    now: () => 0,
+    monotonicNow: () => 0,
+  });
+  deadline.clear();
+  return { begun, aborted, error: tried.end === 'refused' ? tried.error : undefined };
+}
+const never = new Promise<AttemptFailure>(() => {});
+
+describe('tryRoutes, where the process goes', () => {
+  it('asks nobody for who came as it was about to go, and that may be asked again', async () => {
+    const deadlines = new Deadlines();
+    deadlines.shutDown();
+    const { begun, error } = await run(deadlines, never);
+    expect(begun).toEqual([]);
+    expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: false });
+  });
+
+  it('asks no further provider, and says whether the ones before may have worked', async () => {
+    for (const [outcome, ambiguous] of [
+      ['server_error', true],
+      ['rate_limited', false],
+    ] as const) {
+      const deadlines = new Deadlines();
+      const { begun, error } = await run(deadlines, Promise.resolve({ outcome }), () => deadlines.shutDown());
+      expect([begun, error]).toMatchObject([['m@a'], { type: 'service_unavailable', ambiguous }]);
+    }
+  });
+
+  it('breaks off the attempt that is under way, which may have worked', async () => {
+    const deadlines = new Deadlines();
+    setImmediate(() => deadlines.shutDown());
+    const { begun, aborted, error } = await run(deadlines, never);
+    expect([begun, aborted]).toEqual([['m@a'], ['m@a']]);
+    expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: true });
+  });
+});
