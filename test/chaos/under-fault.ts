@@ -13,6 +13,8 @@ const everyMs = 25;
  * what tells that from what needs a person.
  */
 const recoveryBoundMs = 12_000;
+/** What was settled longer ago is in the ledger. */
+const bookedWithinMs = 2000;
 /** So many requests in a row that were begun and answered: all is well. */
 const calm = 12;
 
@@ -21,9 +23,11 @@ export interface History {
   sent: Sent[];
   begun: number;
   brokerDied: boolean;
+  /** Requests whose charge only a broker and a Redis knew, of which one died as the other forgot. */
+  readonly forgotten: Set<Sent>;
 }
 
-export const newHistory = (): History => ({ sent: [], begun: 0, brokerDied: false });
+export const newHistory = (): History => ({ sent: [], begun: 0, brokerDied: false, forgotten: new Set() });
 
 export interface Course {
   /** From the end of the fault to the beginning of the first request of those that were all answered from then on. */
@@ -39,10 +43,15 @@ export async function goThrough(rig: Rig, history: History, faults: readonly Fau
   const order = faults.some(({ inOrder }) => inOrder) ? ['alpha', 'beta'] : undefined;
   const load = startLoad(rig, { first: history.begun, everyMs, order });
   let endedAt = Number.POSITIVE_INFINITY;
+  let [lostFrom, lostUntil] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   try {
     await load.reach(15);
     await until(() => load.sent.length > 0, 'the load is served');
+    const beganAt = load.elapsedMs;
     for (const fault of faults) await fault.begin(rig);
+    const forgets = faults.some(({ redisForgets }) => redisForgets) && faults.some(({ brokerDies }) => brokerDies);
+    lostFrom = forgets ? beganAt - bookedWithinMs : lostFrom;
+    lostUntil = load.elapsedMs;
     await new Promise((resolve) => setTimeout(resolve, Math.max(...faults.map(({ lastsMs }) => lastsMs))));
     const [alone] = faults;
     if (faults.length === 1 && alone !== undefined) await expectReadiness(rig, alone);
@@ -56,9 +65,15 @@ export async function goThrough(rig: Rig, history: History, faults: readonly Fau
     history.brokerDied ||= faults.some(({ brokerDies }) => brokerDies === true);
   }
   expectOutcomes(load.sent, faults);
+  for (const each of load.sent) {
+    if (each.endedAt >= lostFrom && each.startedAt <= lostUntil) history.forgotten.add(each);
+  }
   // A broker that ended while Redis was away could not give back what it held: its lease lapses, and it is reaped.
   const heldMs = leaseMs + leaseGraceMs + (faults.some(({ to }) => to === 'broker') ? 15_000 : 0);
-  await expectFair(rig, [...history.sent, ...load.sent], { brokerDied: history.brokerDied, heldMs });
+  await expectFair(rig, [...history.sent, ...load.sent], {
+    ...{ brokerDied: history.brokerDied, heldMs },
+    isForgotten: (each) => history.forgotten.has(each),
+  });
   // Once judged: what is wrong here is not to be found again after every fault that follows.
   history.sent.push(...load.sent);
   await expectSettled(rig.service, rig.account, BigInt(creditedUsd) * 1_000_000_000n);

@@ -259,6 +259,13 @@ describe.runIf(hasGo).each(variants)('the chart, %s', (which, changes) => {
     expect(ingress.filter(({ from }: Made) => from === undefined)).toEqual([{ ports: [{ port: 'tls' }] }]);
     const ports = [443, 53, 53, 6379, ...(which === 'everything else' ? [4318] : [])];
     expect(egress.flatMap(({ ports }: Made) => ports.map(({ port }: Made) => port)).sort()).toEqual(ports.sort());
+    const given = { controlEgress: 'try-control', brokerEgress: 'try-broker' };
+    for (const [value, name] of Object.entries(given)) {
+      const rules = find(all, 'NetworkPolicy', name).spec.egress;
+      const wanted = Object(Object(changes).networkPolicy)[value] ?? [];
+      expect(rules.slice(rules.length - wanted.length), value).toEqual(wanted);
+      if (which === 'everything else') expect(wanted, value).toHaveLength(1);
+    }
     const world = egress.find(({ ports }: Made) => ports[0].port === 443).to[0].ipBlock;
     expect(world.except).toContain('10.0.0.0/8');
   });

@@ -217,6 +217,14 @@ function suite(planes: Planes): void {
       );
     });
 
+    it('says of the first model that is tried whether `/auto` chose it', async () => {
+      const closed = { preferences: { privacy_boundary: 'Private' } };
+      const second = await preview({ model: 'm/loud', models: ['m/loud', '/auto'], ...closed });
+      expect(second).toMatchObject({ model, routing: 'auto' });
+      const first = await preview({ model, models: [model, '/auto'] });
+      expect(first).toMatchObject({ model, routing: 'exact' });
+    });
+
     it('is what the real request gets', async () => {
       const made = await post(`${planes.service.controlUrl}/keys`, { name: 'k', kind: 'inference' }, ann.session);
       const { key } = made.json as { key: string };

@@ -6,6 +6,7 @@ import {
   EpochKeeper,
   emptyShard,
   HoldBook,
+  keeperClient,
   LeaseKeeper,
   leaseGraceMs,
   MemoryStore,
@@ -202,7 +203,7 @@ export class World {
   #stateOf(process: Process): State {
     const state = createMemoryState({
       store: this.#store,
-      newClient: () => this.#name(process.name),
+      newClient: () => (process.name === 'control' ? keeperClient(this.#name('')) : this.#name(process.name)),
       carry: this.#network.carrier(process, 'Redis'),
     });
     // What ends holds under living brokers excuses what they charge later, as it must: their leases had lapsed.

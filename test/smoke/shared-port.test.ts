@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bearer } from '../kit/call.ts';
+import { freePort } from '../kit/free-port.ts';
 import { fromSource } from '../kit/from-source.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { type FakeProvider, startProvider } from '../kit/provider.ts';
@@ -41,6 +42,18 @@ beforeAll(async () => {
     environment: { CONFIDENTIAL_SHARE_PORT: 'on' },
   });
 });
+const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+
+/** A process's exit code and the last line of what it says. */
+async function endOf(child: ChildProcess): Promise<[number | null, string | undefined]> {
+  let said = '';
+  child.stderr?.on('data', (piece: Buffer) => {
+    said += piece.toString('utf8');
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  return [code, said.trim().split('\n').at(-1)];
+}
+
 afterAll(async () => {
   await service?.stop();
   await provider?.stop();
@@ -75,6 +88,23 @@ it('brokers of one host share a port: both are met, and one goes on where the ot
   await expect(fetch(`${service.baseUrl}/models`)).rejects.toThrow();
 });
 
+it.each([
+  ['CONTROL_PORT', 'CONTROL_PORT is taken by another process: choose a free one'],
+  ['METRICS_PORT', 'METRICS_PORT is taken by another process: choose a free one'],
+])('a control whose %s is taken says so and ends, whatever it has opened by then', async (variable, line) => {
+  const main = fileURLToPath(new URL('../../apps/control/src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [...fromSource, main, 'serve'], {
+    env: {
+      ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONTROL_PORT: String(await freePort()) },
+      ...{ DATABASE_URL: await postgres.createDatabase(), REDIS_URL: redis?.url ?? 'redis://127.0.0.1:1' },
+      ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2), ACCOUNT_REF_KEY: key(3), SESSION_SECRET: key(4) },
+      [variable]: new URL(provider.baseUrl).port,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  expect(await endOf(child)).toEqual([1, `sotto-control: ${line}`]);
+});
+
 it('a port that is not shared is refused in one line that names the way to share it', async (context) => {
   if (redis === undefined) return context.skip('no Redis');
   const taken = new URL(provider.baseUrl).port;
@@ -83,17 +113,11 @@ it('a port that is not shared is refused in one line that names the way to share
     env: {
       ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: taken, CONFIDENTIAL_TLS: 'off' },
       ...{ REDIS_URL: redis.url, ATTESTATION: 'off' },
-      ...{ TICKET_SEALING_KEY: Buffer.alloc(32, 1).toString('base64') },
-      SETTLEMENT_MAC_KEY: Buffer.alloc(32, 2).toString('base64'),
+      ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2) },
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let said = '';
-  child.stderr.on('data', (piece: Buffer) => {
-    said += piece.toString('utf8');
-  });
-  const code = await new Promise((resolve) => child.once('exit', resolve));
-  expect([code, said.trim().split('\n').at(-1)]).toEqual([
+  expect(await endOf(child)).toEqual([
     1,
     'sotto-confidential: CONFIDENTIAL_PORT is taken by another process: choose a free one, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on',
   ]);

@@ -216,6 +216,26 @@ describe('npm start', () => {
     await nothingRuns();
   });
 
+  it('with a registry that has the built-in providers and more, serves the models of those', async () => {
+    const registry = join(folder, 'more-providers.yaml');
+    const builtIn = await readFile(join(root, 'apps/confidential/providers.yaml'), 'utf8');
+    const own =
+      '  - {id: acme, name: Acme, adapter: openai, base_url: "http://127.0.0.1:9/v1", privacy_class: private}';
+    await writeFile(registry, `${builtIn.trimEnd()}\n${own}\n`);
+    const keyless = await npmStart(folder, { ...ports, PROVIDERS_FILE: registry });
+    expect(keyless.output()).toContain('No model can be asked yet');
+    await keyless.end('SIGTERM');
+    await nothingRuns();
+    const started = await npmStart(folder, { ...ports, PROVIDERS_FILE: registry, OPENAI_API_KEY: 'sk-none' });
+    const models = await fetch(`http://127.0.0.1:${ports.CONTROL_PORT}/v1/catalog/models`);
+    const { data } = (await models.json()) as { data: { id: string }[] };
+    expect(data.filter(({ id }) => id.startsWith('openai/')).length).toBeGreaterThan(1);
+    expect(started.output()).toContain('"model":"openai/');
+    expect(started.output()).not.toMatch(/demo/);
+    await started.end('SIGTERM');
+    await nothingRuns();
+  });
+
   it('with a registry of its own and no catalog, says what is missing', async () => {
     const registry = join(folder, 'own-providers.yaml');
     await writeFile(

@@ -6,6 +6,7 @@ import {
   type EpochKeeperDependencies,
   type EpochLedger,
   emptyShard,
+  keeperClient,
   LeaseKeeper,
   MemoryStore,
   StateUnavailableError,
@@ -17,14 +18,18 @@ import { leaseMs } from './fixtures.ts';
 const shard = 0;
 
 /** A ledger of epochs alone; what else a rebuild asks is answered with nothing. */
-function ledgerOf(epochs: Map<number, number>, project: () => Promise<void>): EpochLedger {
+function ledgerOf(
+  epochs: Map<number, number>,
+  project: () => Promise<void>,
+  seen: readonly string[] = [],
+): EpochLedger {
   return {
     epochOf: async (at) => epochs.get(at) ?? 0,
     recordEpoch: async (at, epoch) => {
       epochs.set(at, Math.max(epoch, epochs.get(at) ?? 0));
     },
     noteClients: async () => {},
-    clientsSeen: async () => [],
+    clientsSeen: async () => seen,
     openRef: () => undefined,
     attribute: async () => new Map(),
     bookedOf: async () => new Set(),
@@ -133,3 +138,19 @@ test('a shard that cannot be reached keeps no other from being settled', async (
 const never = async (): Promise<never> => {
   throw new Error('not to be called');
 };
+
+test.each([
+  [keeperClient(), true],
+  ['a-broker', false],
+])(
+  'a shard that begins anew waits for who may hold something: of %s, who died, it is open at once: %s',
+  async (client, isOpen) => {
+    const state = createMemoryState({ store: new MemoryStore(Date.now) });
+    await keeperOf(
+      state,
+      ledgerOf(new Map(), async () => {}, [client]),
+      [shard],
+    ).tend();
+    expect((await state.readMembers(shard)).isOpen).toBe(isOpen);
+  },
+);

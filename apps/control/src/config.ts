@@ -12,7 +12,7 @@ const environmentSchema = z.object({
   CONFIDENTIAL_ORIGIN: setting.origin.optional(),
   /** The broker's, for where its origin is not said. */
   CONFIDENTIAL_PORT: setting.port(4001),
-  CONFIDENTIAL_TLS: z.string().default('self'),
+  CONFIDENTIAL_TLS: setting.confidentialTls,
   DATABASE_URL: setting.postgresUrl,
   REDIS_URL: setting.redisUrl,
   CATALOG_FILE: setting.file.optional(),
@@ -95,7 +95,8 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       message: `OTHER_${same} is the same as ${same}: it takes the one that replaces it, or was replaced`,
     };
   }
-  const local = !setting.isLoopback(env.HOST) ? '127.0.0.1' : env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
+  const isAll = env.HOST === '0.0.0.0' || env.HOST === '::';
+  const local = isAll ? '127.0.0.1' : env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
   const scheme = env.CONFIDENTIAL_TLS === 'off' ? 'http' : 'https';
   return {
     ok: true,

@@ -1,4 +1,4 @@
-import { access, constants, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { builtInRegistry } from '@sotto/confidential';
 import { builtInCatalog } from '@sotto/control';
@@ -24,26 +24,30 @@ export async function prepareFiles(options: {
   const { dataDir, demoUrl } = options;
   await assertReadable('PROVIDERS_FILE', options.providersFile);
   await assertReadable('CATALOG_FILE', options.catalogFile);
-  if (options.providersFile !== undefined && options.catalogFile === undefined) {
-    const named = await registryOf(options.providersFile);
-    if (named !== undefined && !named.some(({ id }) => id === demoProviderId)) {
-      throw new StartError(
-        'PROVIDERS_FILE is set without CATALOG_FILE: of its providers no model is known, so it takes a catalog beside it',
-      );
-    }
-  }
   const registryFile = options.providersFile ?? join(dataDir, 'providers.yaml');
   const catalogFile = options.catalogFile ?? join(dataDir, 'catalog.yaml');
   if (options.providersFile === undefined) {
     await writeFile(registryFile, builtInRegistry().bytes.toString('utf8').trimEnd() + demoRegistryEntry(demoUrl));
   }
-  if (options.catalogFile === undefined) {
-    // A registry of the user's own knows neither the built-in providers nor, perhaps, the demo.
-    const builtIn =
-      options.providersFile === undefined ? (await readFile(builtInCatalog, 'utf8')).trimEnd() : 'models:';
-    await writeFile(catalogFile, builtIn + demoCatalogEntries);
-  }
+  if (options.catalogFile === undefined) await writeFile(catalogFile, await catalogFor(registryFile));
   return { registryFile, catalogFile };
+}
+
+/** The built-in models and the demo's, as far as a registry has their providers. Throws where it has neither. */
+async function catalogFor(registryFile: string): Promise<string> {
+  const named = new Set((await registryOf(registryFile))?.map(({ id }) => id));
+  const builtIn = parseRegistry(builtInRegistry().bytes.toString('utf8'), '');
+  const missing = builtIn.ok ? builtIn.value.providers.filter(({ id }) => !named.has(id)) : [];
+  const hasDemo = named.has(demoProviderId);
+  // What is no registry at all has none: the broker says so, with its lines.
+  if (missing.length > 0 && !hasDemo && named.size > 0) {
+    const ids = missing.map(({ id }) => `\`${id}\``).join(', ');
+    throw new StartError(
+      `PROVIDERS_FILE is set without CATALOG_FILE: the built-in catalog has models of ${ids}, which it lacks, so it takes a catalog beside it`,
+    );
+  }
+  const models = missing.length > 0 ? 'models:' : (await readFile(builtInCatalog, 'utf8')).trimEnd();
+  return hasDemo || missing.length > 0 ? models + demoCatalogEntries : `${models}\n`;
 }
 
 /** The providers of a registry file; undefined where it is no registry, which the broker says with its lines. */
@@ -59,7 +63,7 @@ export async function namesOfKeys(file: string): Promise<readonly string[]> {
 
 async function assertReadable(variable: string, file: string | undefined): Promise<void> {
   if (file === undefined) return;
-  await access(file, constants.R_OK).catch(() => {
+  await readFile(file).catch(() => {
     throw new StartError(`${variable} is \`${file}\`: it takes the path of a readable file`);
   });
 }

@@ -9,7 +9,9 @@ export interface QuickstartFacts {
   readonly account: DemoAccount;
   /** Whether both planes are one process. */
   readonly oneProcess: boolean;
-  readonly model: string;
+  /** A model that can be asked; undefined: none can. */
+  readonly model: string | undefined;
+  readonly hasDemo: boolean;
 }
 
 /** Writes `quickstart.json` (design 6) and answers what is printed beside it. */
@@ -29,9 +31,10 @@ export async function writeQuickstart(facts: QuickstartFacts): Promise<string> {
 }
 
 function banner(
-  { controlOrigin, confidentialOrigin, account, oneProcess, model }: QuickstartFacts,
+  { controlOrigin, confidentialOrigin, account, oneProcess, model: served, hasDemo }: QuickstartFacts,
   file: string,
 ): string {
+  const model = served ?? '/auto';
   const body = `{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}`;
   return [
     '',
@@ -46,8 +49,11 @@ function banner(
     oneProcess
       ? 'Both planes run in ONE process, for trying out: it does keep identity and content apart in code, not in memory.\nSet REDIS_URL to run them as two.'
       : 'The planes run as two processes.',
-    'The demo provider runs on this machine, is no language model and only repeats what it is told. Real providers are',
-    'used as soon as their key is in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, GROQ_API_KEY, ...).',
+    ...(hasDemo
+      ? ['The demo provider runs on this machine, is no language model and only repeats what it is told.']
+      : []),
+    ...(served === undefined ? ['No model can be asked yet: no key of a provider is in the environment.'] : []),
+    'Real providers are used as soon as their key is in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, GROQ_API_KEY, ...).',
     '',
     'Compatibility mode (any OpenAI client; the broker sees key and content together):',
     '',

@@ -83,7 +83,7 @@ export async function startEverything(
     confidentialOrigin: origins.confidential,
     account,
     oneProcess: planes.oneProcess,
-    model: exampleOf(models),
+    ...examplesOf(models),
   });
   return { banner };
 }
@@ -98,12 +98,13 @@ interface Listed {
 
 const demoModel = 'demo/chat';
 
-/** The model of the printed `curl` lines: the demo's, or with a catalog of the user's own the first that chats. */
-function exampleOf(models: readonly Listed[]): string {
+/** The model of the printed `curl` lines: the demo's, or with files of the user's own the first that chats. */
+function examplesOf(models: readonly Listed[]): { readonly model: string | undefined; readonly hasDemo: boolean } {
   const chats = models
     .filter((model) => model.model_type === 'text' && model.auto_provider !== null)
     .map(({ id }) => id);
-  return chats.includes(demoModel) ? demoModel : (chats[0] ?? demoModel);
+  const hasDemo = chats.includes(demoModel);
+  return { model: hasDemo ? demoModel : chats[0], hasDemo };
 }
 
 async function startDatabase(dataDir: string, onStop: OnStop): Promise<string> {

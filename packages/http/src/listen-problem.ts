@@ -9,6 +9,8 @@ export function listenProblem(error: unknown, port: string): string | undefined 
     case 'EACCES':
       return `${port} is one that this process may not listen on: choose one above 1023`;
     case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return 'HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all';

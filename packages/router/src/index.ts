@@ -72,4 +72,4 @@ export { weakestReachableClass } from './plan/weakest-class.ts';
 export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';
 export { readPreferences } from './policy/read-preferences.ts';
 export type { Decision, Refusal } from './policy/refusal.ts';
-export { canonicalPolicy, isPin, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';
+export { asksForE2ee, canonicalPolicy, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';

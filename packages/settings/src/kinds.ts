@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 
 /** One kind of setting a function or schema; each error says, after "it", what the setting takes. */
@@ -101,10 +101,10 @@ function isEncoded(url: URL | null): boolean {
 
 const percentEncoded = ', with the special characters of a password percent-encoded';
 const postgresError = 'takes a URL such as postgresql://user@host:5432/name';
-/** The host may be left to `?host=`, the path of a socket. */
+/** The host may be left to `?host=`, the path of a socket. A `#` is of a password that is not encoded. */
 export const postgresUrl = z
   .string({ error: postgresError })
-  .refine((text) => /^postgres(ql)?:\/\//.test(text) && isEncoded(URL.parse(text.replace('@/', '@localhost/'))), {
+  .refine((text) => /^postgres(ql)?:\/\/[^#]*$/.test(text) && URL.canParse(text.replace('@/', '@localhost/')), {
     error: `${postgresError}${percentEncoded}`,
   });
 
@@ -114,7 +114,7 @@ export const redisUrl = z.string({ error: redisError }).refine(
   (text) => {
     const [first = '', ...others] = text.split(',');
     const nodes = [first, ...others.map((node) => (node.includes('://') ? node : `redis://${node}`))];
-    const hasNumber = /^\/?\d*$/.test(URL.parse(first)?.pathname ?? '');
+    const hasNumber = /^\/?\d*$/.test(URL.parse(first)?.pathname ?? '') && !text.includes('#');
     const isNode = (node: string): boolean => /^rediss?:\/\//.test(node) && URL.parse(node)?.hostname !== '';
     return hasNumber && nodes.every((node) => isNode(node) && isEncoded(URL.parse(node)));
   },
@@ -145,6 +145,11 @@ export const baseUrl = z.string({ error: baseUrlError }).refine(
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export const logLevel = z.enum(logLevels, { error: `takes ${logLevels.slice(0, -1).join(', ')} or silent` });
 
+/** How a broker does TLS; control is told as well, whose default for the broker's origin it makes. */
+export const confidentialTls = z
+  .enum(['self', 'files', 'off'], { error: 'takes `self`, `files` or `off`' })
+  .default('self');
+
 const fileError = 'takes the path of a file';
 export const file = z.string({ error: fileError }).min(1, { error: fileError });
 
@@ -157,7 +162,7 @@ export const trustProxy = z
   .transform((text, context): TrustProxy => {
     if (text === 'off') return false;
     if (/^\d{1,2}$/.test(text)) return (_address, hop) => hop < Number(text);
-    if (text.split(',').every((entry) => ranges.has(entry.trim()) || readSubnet(entry) !== undefined)) return text;
+    if (text.split(',').every((entry) => ranges.has(entry.trim()) || isNetwork(entry))) return text;
     const message =
       'takes `off`, how many proxies (at most 99), or their addresses and networks with commas between, such as 10.0.0.0/8';
     context.addIssue({ code: 'custom', message });
@@ -167,6 +172,23 @@ export const trustProxy = z
 /** Names that proxy-addr knows for networks. */
 const ranges: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
+/** As proxy-addr takes them: a network may have its mask in words, and is not all there is. */
+function isNetwork(text: string): boolean {
+  const [address = '', mask = ''] = text.trim().split('/');
+  if (isIPv4(address) && isIPv4(mask)) return isMask(mask) && text.split('/').length === 2;
+  const subnet = readSubnet(text);
+  return subnet !== undefined && subnet.bits > 0;
+}
+
+/** Whether an address is some ones and then zeros, as masks are. */
+function isMask(address: string): boolean {
+  const bits = address
+    .split('.')
+    .map((octet) => Number(octet).toString(2).padStart(8, '0'))
+    .join('');
+  return /^1+0*$/.test(bits);
+}
+
 interface Subnet {
   readonly address: string;
   readonly family: 'ipv4' | 'ipv6';
@@ -175,7 +197,8 @@ interface Subnet {
 
 /** Reads an address, or a network as `address/bits`; undefined for anything else. */
 function readSubnet(text: string): Subnet | undefined {
-  const [address = '', bits] = text.trim().split('/');
+  const [address = '', bits, ...more] = text.trim().split('/');
+  if (more.length > 0) return undefined;
   const family = isIPv6(address) ? 'ipv6' : 'ipv4';
   const most = family === 'ipv6' ? 128 : 32;
   if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)))

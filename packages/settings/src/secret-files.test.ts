@@ -14,10 +14,13 @@ const read = (path: string): string => {
 
 describe('withSecretFiles', () => {
   it('takes what is in the file, without the line break at its end, for the name without _FILE', () => {
-    const environment = { TICKET_SEALING_KEY_FILE: '/run/secrets/sealing', ACME_API_KEY_FILE: '/run/secrets/acme' };
+    const environment = {
+      ...{ TICKET_SEALING_KEY_FILE: '/run/secrets/sealing', ACME_API_KEY_FILE: '/run/secrets/acme' },
+      AWS_BEARER_TOKEN_BEDROCK_FILE: '/run/secrets/acme',
+    };
     expect(withSecretFiles(environment, read)).toEqual({
       ok: true,
-      settings: { TICKET_SEALING_KEY: 'c2VhbA==', ACME_API_KEY: 'sk-acme' },
+      settings: { TICKET_SEALING_KEY: 'c2VhbA==', ACME_API_KEY: 'sk-acme', AWS_BEARER_TOKEN_BEDROCK: 'sk-acme' },
     });
   });
 

@@ -1,8 +1,8 @@
 import type { Environment, Settings } from './read-settings.ts';
 
-/** Whether a setting of this name may be a secret; the `TLS_` ones are files by themselves. */
+/** Whether a setting of this name may be a secret; the `TLS_` ones are files by themselves, and Amazon's has its word first. */
 export const isSecretName = (name: string): boolean =>
-  /^(?!TLS_)[A-Z][A-Z0-9_]*_(?:KEY|SECRET|URL|PASSWORD|TOKEN)$/.test(name);
+  /^(?!TLS_)[A-Z][A-Z0-9_]*_(?:KEY|SECRET|URL|PASSWORD|TOKEN|BEARER_TOKEN_[A-Z0-9]+)$/.test(name);
 
 const suffix = '_FILE';
 

@@ -37,14 +37,21 @@ describe('readSettings', () => {
     expect(message({ REDIS_URL: 'http://user:hunter2@host' })).not.toContain('hunter2');
   });
 
-  it.each(['true', '100', '10.0.0.0/33', '10.0.0.1;10.0.0.2'])(
-    'says what TRUST_PROXY takes, which %s is not',
+  it.each(['off', '2', 'loopback, 10.0.0.1', '10.0.0.0/8,fd00::/8', '10.0.0.0/255.0.0.0'])(
+    'takes %s for TRUST_PROXY',
     (text) => {
-      expect(message({ TRUST_PROXY: text })).toBe(
-        `TRUST_PROXY is \`${text}\`: it takes \`off\`, how many proxies (at most 99), or their addresses and networks with commas between, such as 10.0.0.0/8`,
-      );
+      expect(message({ TRUST_PROXY: text })).toBeUndefined();
     },
   );
+
+  it.each([
+    ...['true', '100', '10.0.0.0/33', '10.0.0.1;10.0.0.2', '0.0.0.0/0', '::/0'],
+    ...['10.0.0.0/8/9', '10.0.0.0/255.0.255.0', '10.0.0.0/0.0.0.0', '::1/255.0.0.0'],
+  ])('says what TRUST_PROXY takes, which %s is not', (text) => {
+    expect(message({ TRUST_PROXY: text })).toBe(
+      `TRUST_PROXY is \`${text}\`: it takes \`off\`, how many proxies (at most 99), or their addresses and networks with commas between, such as 10.0.0.0/8`,
+    );
+  });
 
   it.each([
     'redis://host',
@@ -64,6 +71,7 @@ describe('readSettings', () => {
     'redis://a,:7000',
     'redis://a,http://b:7000',
     'redis://:p%ss@host',
+    'redis://user:12#34@host',
   ])('refuses %s as a Redis, and says how one is written', (text) => {
     expect(message({ REDIS_URL: text })).toMatch(/^REDIS_URL has a value that cannot be used: it takes a URL such as /);
   });
@@ -81,9 +89,12 @@ describe('readSettings', () => {
     expect(readDatabase(text)).toMatchObject({ ok: true });
   });
 
-  it.each(['postgres://u:p#@h/d', 'postgres://u:p%ss@h/d'])('refuses %s: its password is not encoded', (text) => {
-    expect(readDatabase(text)).toMatchObject({ ok: false, message: expect.stringContaining('percent-encoded') });
-  });
+  it.each(['postgres://u:p#@h/d', 'postgres://u:12#3@h/d', 'postgres://u:p@ss:w@h:x/d'])(
+    'refuses %s: its password is not encoded',
+    (text) => {
+      expect(readDatabase(text)).toMatchObject({ ok: false, message: expect.stringContaining('percent-encoded') });
+    },
+  );
 
   it('names what is not set', () => {
     const read = readSettings(z.object({ DATABASE_URL: setting.postgresUrl }), {});

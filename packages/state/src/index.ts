@@ -10,7 +10,7 @@ export { EpochKeeper, type EpochKeeperDependencies, type EpochLedger } from './e
 export { hourOf, MeasurementFollower } from './measurements/measurement-follower.ts';
 export { HoldBook, type HoldBookDependencies, type HoldOrder } from './membership/hold-book.ts';
 export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
-export { type Caller, Membership } from './membership/membership.ts';
+export { type Caller, keeperClient, Membership } from './membership/membership.ts';
 export { createMemoryState, type MemoryStateOptions, MemoryStore } from './memory/memory-state.ts';
 export { emptyShard, type ShardData } from './memory/shard-data.ts';
 export { ShardState } from './memory/shard-state.ts';

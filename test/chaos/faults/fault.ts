@@ -25,6 +25,8 @@ export interface Fault {
   readonly ready?: { readonly broker?: boolean; readonly control?: boolean };
   /** Whether answers may be lost that had come whole from the provider, and are paid. */
   readonly brokerDies?: boolean;
+  /** Whether Redis loses what it had accepted: only the broker that handed it over still knows it then. */
+  readonly redisForgets?: boolean;
   /** Why it cannot be had on this machine, and how it could. */
   missing?(rig: Rig): string | undefined;
 }

@@ -93,6 +93,7 @@ export const redisFaults: readonly Fault[] = [
     begin: ({ redis }) => redis.flush(),
     end: async () => {},
     outcomes,
+    redisForgets: true,
   },
   {
     name: 'Redis fails over to a replica that lacks the last writes',
@@ -109,6 +110,7 @@ export const redisFaults: readonly Fault[] = [
     },
     end: async () => {},
     outcomes,
+    redisForgets: true,
   },
   {
     name: 'Redis fails over by name: the old one stays, as a replica of the new one',

@@ -1,6 +1,6 @@
-import { access, constants } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createMetricsApp, lastWords, listenBacklog, listenProblem, openLogOutlet } from '@sotto/http';
-import { createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
+import { createRedisState, keeperClient, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { readBillingPlan } from '../billing/billing-settings.ts';
@@ -27,7 +27,7 @@ export async function serve(context: CliProcess): Promise<number> {
   if (!read.ok) throw new CliError(read.message);
   const config = read.settings;
   const { catalogFile = builtInCatalog } = config;
-  await access(catalogFile, constants.R_OK).catch(() => {
+  await readFile(catalogFile).catch(() => {
     throw new CliError(`CATALOG_FILE is \`${catalogFile}\`: it takes the path of a readable file`);
   });
   const plan = await readBillingPlan(config.billing.file);
@@ -57,7 +57,7 @@ export async function serve(context: CliProcess): Promise<number> {
   };
 
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
-  const state = createRedisState({ url: config.redisUrl, onVolatile });
+  const state = createRedisState({ url: config.redisUrl, newClient: keeperClient, onVolatile });
   const limitsRedis = openLimitsRedis(config.redisUrl);
   const control = await buildControl({
     state,

@@ -1,17 +1,21 @@
 import { nusdToUsd } from '@sotto/money';
 import {
+  asksForE2ee,
   attemptBounds,
   type Catalog,
+  type Explanation,
   embeddingBounds,
   explainChoice,
   explainPlan,
   holdOf,
   imageBounds,
+  type Needs,
   noNeeds,
   type PlanningContext,
   planRequest,
   type RequestSize,
   type Route,
+  routingOf,
   speechBounds,
 } from '@sotto/router';
 import {
@@ -48,14 +52,15 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
     promptTokens,
     maxOutputTokens,
   };
-  const { decision, attempts, excluded } = explainPlan(asked, needs, context);
+  const { decision, attempts, excluded } = explain(asked, needs, context);
   const size = { promptTokensAtMost: promptTokens, promptTokensLikely: promptTokens, maxOutputTokens };
   const hold = holdOf(attempts, size, boundsOf[modelType]);
   const plan = decision.ok ? decision.value : undefined;
-  const isAuto = parseModelReference(asked.model).id === autoModelId;
+  const [first] = attempts;
+  const asksAuto = parseModelReference(asked.model).id === autoModelId;
   return {
-    model: attempts[0]?.modelId ?? asked.model,
-    routing: isAuto ? 'auto' : 'exact',
+    model: first?.modelId ?? asked.model,
+    routing: plan !== undefined && first !== undefined ? routingOf(plan, first) : asksAuto ? 'auto' : 'exact',
     choice: plan === undefined ? null : (explainChoice(plan, needs, context)?.text ?? null),
     plan: attempts.map((route) => ({
       model: route.modelId,
@@ -74,6 +79,14 @@ export function previewRouting(asked: RoutingPreview, context: PlanningContext):
     hold_usd: decision.ok ? nusdToUsd(hold) : null,
     refusal: decision.ok ? null : { type: decision.refusal.type, message: decision.refusal.message },
   };
+}
+
+/** As tickets are minted: who asks for end-to-end encryption gets it where nothing can be served in plain. */
+function explain(asked: RoutingPreview, needs: Needs, context: PlanningContext): Explanation {
+  const plain = explainPlan(asked, needs, context);
+  if (plain.decision.ok || !asksForE2ee(asked.provider, context.preferences)) return plain;
+  const encrypted = explainPlan(asked, { ...needs, encrypted: true }, context);
+  return encrypted.decision.ok ? encrypted : plain;
 }
 
 /** The models that preferences allow, each with the providers that may serve it, in order (design 6). */

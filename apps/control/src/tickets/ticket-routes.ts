@@ -1,6 +1,6 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
-import { bestOfBand, isPin, weakestReachableClass } from '@sotto/router';
+import { asksForE2ee, bestOfBand, weakestReachableClass } from '@sotto/router';
 import { bindingsOf, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
 import {
   type Operation,
@@ -49,7 +49,7 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
   // End-to-end-encrypted routes are for those who ask for them; a plaintext body is refused with such a ticket.
   // Where they cannot serve either, the plaintext refusal is the one that names what is wrong.
   const encrypted =
-    !plaintext.ok && asksForE2ee(asked)
+    !plaintext.ok && asksForE2ee(asked.provider, key.preferences)
       ? weakestReachableClass(asked, { ...needs, encrypted: true }, context)
       : plaintext;
   const weakest = encrypted.ok ? encrypted : plaintext;
@@ -75,6 +75,3 @@ async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: Ti
   }
   return { ticket, privacy_class: weakest.value, expires_at: new Date(expiresAt).toISOString() };
 }
-
-const asksForE2ee = ({ provider }: TicketRequest): boolean =>
-  isPin(provider) || (typeof provider === 'object' && provider?.minimum_privacy === 'e2ee');

@@ -1,8 +1,14 @@
-import { type ProviderPolicy, type ProviderPolicyObject, requestSorts } from '@sotto/wire';
+import {
+  initialPreferences,
+  type PrivacyClass,
+  type ProviderPolicy,
+  type ProviderPolicyObject,
+  requestSorts,
+} from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { accepted, anyPolicy, refusalOf } from '../testing/fixtures.ts';
-import { canonicalPolicy, readRequestPolicy } from './request-policy.ts';
+import { asksForE2ee, canonicalPolicy, readRequestPolicy } from './request-policy.ts';
 
 const conflictOf = (policy: ProviderPolicyObject) => {
   const { type, param } = refusalOf(readRequestPolicy(policy));
@@ -99,6 +105,26 @@ describe('readRequestPolicy on conflicts', () => {
     expect(isAccepted({ order: ['other'], ignore: ['other'] })).toBe(false);
     expect(isAccepted({ only: ['acme'], order: ['other'] })).toBe(false);
     expect(isAccepted({ only: ['other'], order: ['other'], ignore: ['acme'] })).toBe(true);
+  });
+});
+
+describe('asksForE2ee', () => {
+  it.each<[boolean, ProviderPolicy | null | undefined, PrivacyClass | undefined]>([
+    [true, 'acme', undefined],
+    [true, { only: ['acme'], allow_fallbacks: false }, undefined],
+    [true, { minimum_privacy: 'e2ee' }, undefined],
+    [true, undefined, 'e2ee'],
+    [false, undefined, 'tee'],
+    [false, null, undefined],
+    [false, { only: ['acme'] }, undefined],
+    [false, { order: ['acme'], allow_fallbacks: false }, 'tee'],
+    [false, { only: ['acme', 'bolt'], allow_fallbacks: false }, undefined],
+  ])('is %s of %j in a workspace whose least is %s', (asks, provider, minimum) => {
+    const preferences = {
+      ...initialPreferences,
+      ...(minimum === undefined ? {} : { provider_minimum_privacy: minimum }),
+    };
+    expect(asksForE2ee(provider, preferences)).toBe(asks);
   });
 });
 

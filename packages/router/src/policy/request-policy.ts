@@ -1,4 +1,4 @@
-import type { ModelSuffix, ProviderPolicy, ProviderPolicyObject, RequestSort } from '@sotto/wire';
+import type { ModelSuffix, Preferences, ProviderPolicy, ProviderPolicyObject, RequestSort } from '@sotto/wire';
 import { matchesProvider } from '../catalog/provider-id.ts';
 import { accept, type Decision, refuse } from './refusal.ts';
 
@@ -59,6 +59,13 @@ export function isPin(provider: ProviderPolicy | null | undefined): boolean {
   const { only, allow_fallbacks } = asObject(provider);
   return only?.length === 1 && allow_fallbacks === false;
 }
+
+/** Whether a request asks for end-to-end encryption: by a pin, by its floor, or by its workspace's. */
+export const asksForE2ee = (
+  provider: ProviderPolicy | null | undefined,
+  { provider_minimum_privacy: minimum }: Pick<Preferences, 'provider_minimum_privacy'>,
+): boolean =>
+  isPin(provider) || minimum === 'e2ee' || (typeof provider === 'object' && provider?.minimum_privacy === 'e2ee');
 
 const asObject = (provider: ProviderPolicy | null | undefined): ProviderPolicyObject =>
   typeof provider === 'string' ? { only: [provider], allow_fallbacks: false } : (provider ?? {});

@@ -3,6 +3,7 @@ import { verifyDeclaration } from '../envelopes/declaration.ts';
 import type { Keys } from '../envelopes/keys.ts';
 import { verifySettlement } from '../envelopes/settlement.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
+import { mayHold } from '../membership/membership.ts';
 import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmount, ShardMembers } from '../ports.ts';
 import { shards as allShards } from '../shard.ts';
 import { forEachReachable, StateUnavailableError } from '../unavailable.ts';
@@ -160,7 +161,9 @@ export class EpochKeeper {
     if (since?.epoch !== epoch) this.#since.set(shard, { epoch, at: now() });
     const waitedMs = since?.epoch === epoch ? now() - since.at : 0;
     const here = new Set([state.membership.caller(shard).client, ...clients, ...declared.map(({ client }) => client)]);
-    const missing = (await ledger.clientsSeen(shard, leaseMs + leaseGraceMs)).filter((client) => !here.has(client));
+    const seen = await ledger.clientsSeen(shard, leaseMs + leaseGraceMs);
+    // A control plane that died has nothing to declare: waiting for it would only keep everybody out.
+    const missing = seen.filter((client) => mayHold(client) && !here.has(client));
     if (missing.length === 0) return true;
     if (waitedMs < leaseMs) return false;
     onUndeclared(shard, missing);

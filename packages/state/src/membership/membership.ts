@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 
@@ -38,6 +39,14 @@ export type Refusal = (typeof refusals)[number];
 export type Guarded<T> =
   | { readonly count: number; readonly changed: boolean; readonly answer: T }
   | { readonly refused: Refusal; readonly epoch: number };
+
+const keeperPrefix = 'control.';
+
+/** The name of an incarnation of a control plane: it takes steps, and never sets anything aside. */
+export const keeperClient = (id: string = randomUUID()): string => keeperPrefix + id;
+
+/** Whether a process of this name may hold something: if not, nobody need wait for it when a shard begins anew. */
+export const mayHold = (client: string): boolean => !client.startsWith(keeperPrefix);
 
 interface Standing extends Caller {
   readonly joined: boolean;
