@@ -147,18 +147,30 @@ describe('LoadGate', () => {
     expect(after(waits, 5000).length * flood.costMs).toBeGreaterThan(left * 0.7);
   });
 
-  it('takes long streams that leave no time for an overload, though few begin', () => {
+  it('knows an overload of long streams, though so few begin that whole windows have none', () => {
     const loop = new PaperLoop();
-    let refused = 0;
-    const refuse = (): void => {
-      refused += 1;
-    };
-    // Five come a second, and each turn does 20 ms of what those before left to do.
-    for (let next = 0; loop.now < 10_000; loop.now += 20) {
-      for (; next <= loop.now; next += 200) loop.gate.admit({ begin() {}, refuse });
+    const ends: number[] = [];
+    let firstRefusedAt = Number.POSITIVE_INFINITY;
+    let next = 0;
+    for (let [tick, last] = [20, 0]; loop.now < 60_000; tick += 20) {
+      for (; ends[0] !== undefined && ends[0] <= loop.now; ends.shift()) loop.gate.ended();
+      for (; next <= loop.now; next += 125) {
+        loop.gate.admit({
+          begin: () => void ends.push(loop.now + 60_000),
+          refuse() {
+            firstRefusedAt = Math.min(firstRefusedAt, loop.now);
+          },
+        });
+      }
+      // Each stream has something to do every 20 ms: 66 of them are all that can be done.
+      const due = Math.max(20, loop.now - last);
+      last = loop.now;
+      loop.now += ends.length * 0.3 * (due / 20);
       loop.endTurn();
+      loop.rest(tick);
     }
-    expect(refused).toBeGreaterThan(20);
+    expect(firstRefusedAt).toBeGreaterThan(8000);
+    expect(firstRefusedAt).toBeLessThan(13_000);
   });
 
   it('takes no burst for an overload, however many came before it', () => {
