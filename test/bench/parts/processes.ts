@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../kit/free-port.ts';
 import { until } from '../../kit/service.ts';
-import { type Contender, end, launch, pin, startNode } from '../contender.ts';
+import { type Contender, end, launch, pin, plainTarget, startNode } from '../contender.ts';
 import { cpuMicroseconds } from '../cpu.ts';
 import { CostMeter } from '../cpu-cost.ts';
+import { startPassThrough } from '../others.ts';
 import { figure } from '../page/report.ts';
 import { benchCatalog, benchRegistry, startSotto } from '../sotto.ts';
 import { noRedis, type Part } from './part.ts';
@@ -30,8 +31,19 @@ export const processes: Part = async ({ quick }) => {
   // A balancer makes requests come more evenly, so that each turn of an event loop does less at once: one is compared with one.
   const single = await startBalancer([service.baseUrl]);
   const balancer = await startBalancer([second.baseUrl, third.baseUrl]);
+  // What two processes on one core lose whatever they do: its caches are the other's by turns.
+  const bare = await Promise.all([0, 1, 2].map(() => startPassThrough(upstream, 'floor')));
+  const [first, ...others] = bare.map(({ target }) => target.origin);
+  const bareSingle = await startBalancer([first ?? '']);
+  const barePair = await startBalancer(others);
   const contenders: Contender[] = [alone];
-  if (single !== undefined && balancer !== undefined) {
+  if (single !== undefined && balancer !== undefined && bareSingle !== undefined && barePair !== undefined) {
+    const throughBalancer = (name: string, { origin }: Balancer, behind: readonly Contender[]): Contender => ({
+      name,
+      target: plainTarget(origin),
+      pids: () => behind.flatMap((each) => each.pids()),
+      stop: async () => {},
+    });
     contenders.push(
       sotto.contender('ticket', { name: 'one broker behind HAProxy (TCP)', origin: single.origin }),
       sotto.contender('ticket', {
@@ -39,6 +51,8 @@ export const processes: Part = async ({ quick }) => {
         origin: balancer.origin,
         pids: () => pair,
       }),
+      throughBalancer('one pass-through behind HAProxy (TCP)', bareSingle, bare.slice(0, 1)),
+      throughBalancer('two pass-throughs behind HAProxy (TCP)', barePair, bare.slice(1)),
     );
   }
   const burst = { model: 'json', stream: false, count: quick ? 1000 : 3000, connections: 32 } as const;
@@ -64,8 +78,8 @@ export const processes: Part = async ({ quick }) => {
   await meter.measure(shared, double);
   const [one = 0, other = 0] = both.map((pid, at) => cpuMicroseconds([pid]) - (before[at] ?? 0));
   await meter.close();
-  await single?.stop();
-  await balancer?.stop();
+  for (const each of [single, balancer, bareSingle, barePair]) await each?.stop();
+  for (const each of bare) await each.stop();
   await sotto.stop();
   await end(provider.child);
 
@@ -73,7 +87,8 @@ export const processes: Part = async ({ quick }) => {
     const brokers = contender.pids().length === 2 ? 'two' : 'one';
     return found.get(contender)?.[brokers].cpuUs ?? Number.NaN;
   };
-  const [, behind = alone, balanced] = contenders;
+  const [, behind = alone, balanced, bareBehind, bareBalanced] = contenders;
+  const hasBare = bareBehind !== undefined && bareBalanced !== undefined;
   const rows = [
     { contender: alone, found: apart, base: alone },
     { contender: shared, found: beside, base: control },
@@ -83,6 +98,12 @@ export const processes: Part = async ({ quick }) => {
           { contender: behind, found: apart, base: behind },
           { contender: balanced, found: apart, base: behind },
         ]),
+    ...(hasBare
+      ? [
+          { contender: bareBehind, found: apart, base: bareBehind },
+          { contender: bareBalanced, found: apart, base: bareBehind },
+        ]
+      : []),
   ].map(({ contender, found, base }) => ({
     name: contender.name,
     cpu: cost(found, contender),
@@ -91,7 +112,7 @@ export const processes: Part = async ({ quick }) => {
   }));
   return {
     title: 'Several brokers',
-    method: `The private flow, 32 connections for each broker, all brokers on the same core, so that only what each request costs is compared. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT): of the last round ${Math.round((100 * one) / (one + other))} % was one's work and ${Math.round((100 * other) / (one + other))} % the other's.`,
+    method: `The private flow, 32 connections for each broker, all brokers on the same core, so that only what each request costs is compared; what two processes lose by having one core between them shows in two bare pass-throughs. With \`CONFIDENTIAL_SHARE_PORT=on\` the kernel spreads connections over the processes of a host (SO_REUSEPORT): of the last round ${Math.round((100 * one) / (one + other))} % was one's work and ${Math.round((100 * other) / (one + other))} % the other's.`,
     tables: [
       {
         caption: 'CPU of all brokers together',
@@ -103,11 +124,24 @@ export const processes: Part = async ({ quick }) => {
         ]),
       },
     ],
-    promises: rows.flatMap(({ name, base, ratio }) =>
-      base === undefined
-        ? []
-        : [{ what: `${name}, CPU a request, of ${base}`, atMost: 1.1, measured: ratio, unit: '×' }],
-    ),
+    promises: [
+      ...rows.flatMap(({ name, base, ratio }) =>
+        base === undefined || name === bareBalanced?.name
+          ? []
+          : [{ what: `${name}, CPU a request, of ${base}`, atMost: 1.1, measured: ratio, unit: '×' }],
+      ),
+      ...(balanced !== undefined && hasBare
+        ? [
+            {
+              what: 'two brokers of one, of what two bare pass-throughs take of one, both behind HAProxy',
+              atMost: 1.1,
+              measured:
+                cost(apart, balanced) / cost(apart, behind) / (cost(apart, bareBalanced) / cost(apart, bareBehind)),
+              unit: '×',
+            },
+          ]
+        : []),
+    ],
   };
 };
 
@@ -118,8 +152,13 @@ async function allReady(baseUrl: string): Promise<boolean> {
   return (await Promise.all(asked)).every(({ ok }) => ok);
 }
 
+interface Balancer {
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
 /** HAProxy handing TCP connections on in turn, where it is on the PATH. */
-async function startBalancer(urls: readonly string[]): Promise<{ origin: string; stop(): Promise<void> } | undefined> {
+async function startBalancer(urls: readonly string[]): Promise<Balancer | undefined> {
   if (spawnSync('haproxy', ['-v']).error !== undefined) {
     console.log('HAProxy is left out: there is none. Install haproxy and run again.');
     return undefined;
@@ -143,7 +182,7 @@ ${urls.map((url, at) => `  server broker-${at} ${new URL(url).host}`).join('\n')
   );
   const child = launch(['haproxy', '-f', join(folder, 'haproxy.cfg')], { pinned: false });
   const origin = `http://127.0.0.1:${port}`;
-  await until(async () => (await fetch(`${origin}/healthz`)).ok, 'HAProxy listens');
+  await until(async () => (await fetch(`${origin}/healthz`)).status < 500, 'HAProxy listens');
   return {
     origin,
     async stop() {
