@@ -79,6 +79,8 @@ export interface ControlSecrets {
   };
 }
 
+const allAddresses: ReadonlySet<string> = new Set(['0.0.0.0', '[::]', '[::ffff:0:0]']);
+
 /** Reads the environment; what is wrong comes back as one line. */
 export function readConfig(environment: Environment): Settings<ControlConfig> {
   const read = readSettings(environmentSchema, environment);
@@ -95,8 +97,10 @@ export function readConfig(environment: Environment): Settings<ControlConfig> {
       message: `OTHER_${same} is the same as ${same}: it takes the one that replaces it, or was replaced`,
     };
   }
-  const isAll = env.HOST === '0.0.0.0' || env.HOST === '::';
-  const local = isAll ? '127.0.0.1' : env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
+  const host = env.HOST.includes(':') ? `[${env.HOST}]` : env.HOST;
+  // What stands for all addresses, in whatever way it is written, is none to be reached at; nor is one with a scope.
+  const named = URL.parse(`http://${host}`)?.hostname ?? '0.0.0.0';
+  const local = allAddresses.has(named) ? '127.0.0.1' : host;
   const scheme = env.CONFIDENTIAL_TLS === 'off' ? 'http' : 'https';
   return {
     ok: true,

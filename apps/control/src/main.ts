@@ -8,5 +8,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: (line) => process.stdout.write(`${line}\n`),
   error: (line) => process.stderr.write(`${line}\n`),
 });
-// What a start that failed has opened (connections, tasks, a listener) must not keep the process alive.
-if (process.exitCode !== 0) process.exit();
+// What a start that failed has opened (connections, tasks, a listener) must not keep the process alive; what was said has
+// left by then.
+if (process.exitCode !== 0) process.stdout.write('', () => process.stderr.write('', () => process.exit()));

@@ -193,6 +193,35 @@ describe('LoadGate', () => {
     expect(refused).toBe(0);
   });
 
+  it('takes no bursts for an overload whose work goes on for a while after the last of each began', () => {
+    const loop = new PaperLoop();
+    let refused = 0;
+    let open = 0;
+    for (let burst = 0; burst < 12; burst += 1) {
+      // Twelve come in each of 210 ms; three are done in each of 840.
+      for (let ms = 0; ms < 1000; ms += 1) {
+        for (let one = 0; ms < 210 && one < 12; one += 1) {
+          loop.gate.admit({
+            begin() {
+              open += 1;
+            },
+            refuse() {
+              refused += 1;
+            },
+          });
+        }
+        loop.now += 1;
+        loop.endTurn();
+        for (let left = Math.min(3, open); left > 0; left -= 1) {
+          open -= 1;
+          loop.gate.ended();
+        }
+      }
+      for (const next = loop.now + 2000; loop.now < next; loop.rest(next)) loop.endTurn();
+    }
+    expect(refused).toBe(0);
+  });
+
   it.each([30, 100])('refuses nobody of %i who ask again and again, though the process never rests', (clients) => {
     const loop = new PaperLoop();
     let refused = 0;

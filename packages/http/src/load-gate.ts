@@ -67,6 +67,8 @@ export class LoadGate {
   #beganAt: number | undefined;
   #window: Window | undefined;
   #restless = 0;
+  /** When the last window was closed, and how long the loop had rested by then: nobody looked since. */
+  #unseen: { readonly from: number; readonly restedMs: number } | undefined;
   /** Windows in a row in which nobody was refused for want of time. */
   #calm = patientWindows;
   /** The part of what comes that is refused for want of time, of late. */
@@ -79,7 +81,10 @@ export class LoadGate {
   /** Begins a request now or soon, or refuses it: at once, or when it has waited too long. */
   admit(arrival: Arrival): void {
     const now = this.#options.now();
-    this.#window ??= this.#openWindow(now);
+    if (this.#window === undefined) {
+      this.#forgetBurst(now);
+      this.#window = this.#openWindow(now);
+    }
     if (this.#beganAt === undefined) this.#openTurn(now);
     const waiting = this.#line.length;
     if (waiting === 0 && this.#mayBegin(now)) {
@@ -173,9 +178,15 @@ export class LoadGate {
     if (this.#line.length > 0 && this.#beganAt === undefined) this.#openTurn(now);
     // Watched for as long as there is something to decide.
     const isQuiet = window.begun === 0 && this.#line.length === 0 && this.#most === undefined;
-    // Bursts with a pause between them do not add up to an overload; long streams that leave no time do, however few begin.
+    this.#unseen = isQuiet ? { from: now, restedMs: this.#options.restedMs() } : undefined;
     if (isQuiet && rest >= limitRest) this.#restless = 0;
     this.#window = isQuiet ? undefined : this.#openWindow(now);
+  }
+
+  /** Bursts with a pause between them do not add up to an overload; long streams that leave no time do, however few begin. */
+  #forgetBurst(now: number): void {
+    const { from, restedMs } = this.#unseen ?? { from: now, restedMs: 0 };
+    if (now > from && this.#options.restedMs() - restedMs >= limitRest * (now - from)) this.#restless = 0;
   }
 
   #mostAfter(window: Window, rest: number, most: number): number | undefined {

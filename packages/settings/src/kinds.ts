@@ -101,12 +101,15 @@ function isEncoded(url: URL | null): boolean {
 
 const percentEncoded = ', with the special characters of a password percent-encoded';
 const postgresError = 'takes a URL such as postgresql://user@host:5432/name';
-/** The host may be left to `?host=`, the path of a socket. A `#` is of a password that is not encoded. */
-export const postgresUrl = z
-  .string({ error: postgresError })
-  .refine((text) => /^postgres(ql)?:\/\/[^#]*$/.test(text) && URL.canParse(text.replace('@/', '@localhost/')), {
-    error: `${postgresError}${percentEncoded}`,
-  });
+/** The host may be left to `?host=`, the path of a socket. */
+export const postgresUrl = z.string({ error: postgresError }).refine(
+  (text) => {
+    const url = URL.parse(text.replace(/^(\w+:\/\/[^@/]*@)\//, '$1localhost/'));
+    // A `#`, or an `@` behind the host, is of a password that is not encoded.
+    return /^postgres(ql)?:\/\/[^#]*$/.test(text) && url !== null && !url.pathname.includes('@');
+  },
+  { error: `${postgresError}${percentEncoded}` },
+);
 
 const redisError = 'takes a URL such as redis://host:6379';
 /** One server, or several nodes of a cluster with commas between, of which the first alone needs its scheme. */

@@ -89,7 +89,7 @@ describe('readSettings', () => {
     expect(readDatabase(text)).toMatchObject({ ok: true });
   });
 
-  it.each(['postgres://u:p#@h/d', 'postgres://u:12#3@h/d', 'postgres://u:p@ss:w@h:x/d'])(
+  it.each(['postgres://u:p#@h/d', 'postgres://u:12#3@h/d', 'postgres://u:p@ss:w@h:x/d', 'postgres://u:pa@/ss@h/d'])(
     'refuses %s: its password is not encoded',
     (text) => {
       expect(readDatabase(text)).toMatchObject({ ok: false, message: expect.stringContaining('percent-encoded') });

@@ -38,6 +38,8 @@ export interface ServedStream {
   readonly attempt: Pick<Attempt, 'abort' | 'pause' | 'resume'> & {
     /** True while an answer that is whole lacks nothing but its usage. */
     readonly awaitsUsage?: boolean;
+    /** True once an answer lacks nothing but its usage, if that, and its end. */
+    readonly isWhole?: boolean;
     flowTo(sink: StreamSink): void;
   };
   readonly contentType: string;
@@ -49,6 +51,8 @@ export interface ServedStream {
 
 /** A provider that breaks this soon after the client let go may have broken because of the client. */
 const heldBackGraceMs = 5_000;
+/** A client that has taken nothing for so long when the process goes has kept its stream from ending. */
+const stalledFromMs = 1_000;
 /** How long the usage of a whole answer is waited for after its client has left: without it, hidden reasoning is free. */
 const lastWordsMs = 150;
 
@@ -96,6 +100,8 @@ export function streamToClient(
     };
     const isClientsDoing = (): boolean =>
       (heldBackSince !== undefined && wasLong(heldBackSince)) || monotonicNow() - letGoAt < heldBackGraceMs;
+    // Our own going is nobody's doing: against the client counts only that it takes nothing, and has not for a while.
+    const isStalled = (): boolean => heldBackSince !== undefined && monotonicNow() - heldBackSince >= stalledFromMs;
     let lastWords: NodeJS.Timeout | undefined;
     const leave = (): void => {
       clearTimeout(lastWords);
@@ -127,10 +133,10 @@ export function streamToClient(
         leave();
         return;
       }
-      const isWhole = attempt.awaitsUsage === true && pieces > 0;
+      const isWhole = attempt.isWhole === true && pieces > 0;
       attempt.abort();
       if (isWhole) over('complete');
-      else over(why === 'shut_down' && isClientsDoing() ? 'shut_down_while_held_back' : why);
+      else over(why === 'shut_down' && isStalled() ? 'shut_down_while_held_back' : why);
     };
     // Between the attempt's start and here nobody was told.
     if (deadline.expired !== undefined) return expire(deadline.expired);

@@ -26,10 +26,15 @@ export class StreamAttempt extends FlowingAttempt {
     this.reader = options.reader;
   }
 
+  /** Whether only closing words can still come: the usage, the terminator. */
+  get isWhole(): boolean {
+    return !this.isOver && this.reader.isComplete;
+  }
+
   /** Whether the answer is whole and only its usage is still to come: whoever leaves now has had all of it. */
   get awaitsUsage(): boolean {
-    const { isComplete, reported, reportedAtBytes, producedBytes } = this.reader;
-    return !this.isOver && isComplete && (reported === undefined || reportedAtBytes < producedBytes);
+    const { reported, reportedAtBytes, producedBytes } = this.reader;
+    return this.isWhole && (reported === undefined || reportedAtBytes < producedBytes);
   }
 
   protected override onSuccess({ contentType }: UpstreamHeaders): void {
