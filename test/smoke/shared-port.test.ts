@@ -88,22 +88,24 @@ it('brokers of one host share a port: both are met, and one goes on where the ot
   await expect(fetch(`${service.baseUrl}/models`)).rejects.toThrow();
 });
 
-it.each([
-  ['CONTROL_PORT', 'CONTROL_PORT is taken by another process: choose a free one'],
-  ['METRICS_PORT', 'METRICS_PORT is taken by another process: choose a free one'],
-])('a control whose %s is taken says so and ends, whatever it has opened by then', async (variable, line) => {
-  const main = fileURLToPath(new URL('../../apps/control/src/main.ts', import.meta.url));
-  const child = spawn(process.execPath, [...fromSource, main, 'serve'], {
-    env: {
-      ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONTROL_PORT: String(await freePort()) },
-      ...{ DATABASE_URL: await postgres.createDatabase(), REDIS_URL: redis?.url ?? 'redis://127.0.0.1:1' },
-      ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2), ACCOUNT_REF_KEY: key(3), SESSION_SECRET: key(4) },
-      [variable]: new URL(provider.baseUrl).port,
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  expect(await endOf(child)).toEqual([1, `sotto-control: ${line}`]);
-});
+it.each(['CONTROL_PORT', 'METRICS_PORT'])(
+  'a control whose %s is taken says so and ends, whatever it has opened by then',
+  async (variable) => {
+    const taken = new URL(provider.baseUrl).port;
+    const main = fileURLToPath(new URL('../../apps/control/src/main.ts', import.meta.url));
+    const child = spawn(process.execPath, [...fromSource, main, 'serve'], {
+      env: {
+        ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONTROL_PORT: String(await freePort()) },
+        ...{ DATABASE_URL: await postgres.createDatabase(), REDIS_URL: redis?.url ?? 'redis://127.0.0.1:1' },
+        ...{ TICKET_SEALING_KEY: key(1), SETTLEMENT_MAC_KEY: key(2), ACCOUNT_REF_KEY: key(3), SESSION_SECRET: key(4) },
+        [variable]: taken,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const line = `sotto-control: ${variable} is \`${taken}\`: another process listens there; choose a free one`;
+    expect(await endOf(child)).toEqual([1, line]);
+  },
+);
 
 it('a port that is not shared is refused in one line that names the way to share it', async (context) => {
   if (redis === undefined) return context.skip('no Redis');
@@ -119,6 +121,6 @@ it('a port that is not shared is refused in one line that names the way to share
   });
   expect(await endOf(child)).toEqual([
     1,
-    'sotto-confidential: CONFIDENTIAL_PORT is taken by another process: choose a free one, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on',
+    `sotto-confidential: CONFIDENTIAL_PORT is \`${taken}\`: another process listens there; choose a free one, or have brokers share it with CONFIDENTIAL_SHARE_PORT=on`,
   ]);
 });

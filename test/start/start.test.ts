@@ -271,6 +271,7 @@ describe('a bad value stops the start with one line that names the variable', ()
     ['CONTROL_PORT', 'http', /CONTROL_PORT is `http`: it takes a port number/],
     ['HOST', '0.0.0.0', /HOST is `0\.0\.0\.0`: it takes a loopback address/],
     ['REDIS_URL', 'localhost', /REDIS_URL has a value that cannot be used: it takes a URL such as redis/],
+    ['REDIS_URL', 'redis://127.0.0.1:1', /REDIS_URL: Redis cannot be used: it did not answer/],
     ['IMAGE_GENERATION', 'yes', /IMAGE_GENERATION is `yes`: it takes `on` or `off`/],
     ['LOG_LEVEL', 'loud', /LOG_LEVEL is `loud`: it takes fatal, error/],
     ['SESSION_SECRET', 'short', /SESSION_SECRET has a value that cannot be used: it takes at least 32/],

@@ -11,10 +11,12 @@ const projectDir = fileURLToPath(new URL('../../../', import.meta.url));
 
 const stops: (() => Promise<void>)[] = [];
 let ending: Promise<void> | undefined;
+let isRunning = false;
 
 /** Stops what was started, last first. A second request does not wait. */
 function end(code: number): void {
   if (ending !== undefined) process.exit(130);
+  if (isRunning) process.stdout.write('Ending: what still runs may take some seconds. Ctrl-C again ends at once.\n');
   ending = (async () => {
     for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop().catch(() => {});
   })();
@@ -48,7 +50,10 @@ try {
     // Something came up after the end was asked for: it goes down again at once.
     if (ending !== undefined) void stop();
   });
-  if (ending === undefined) process.stdout.write(`${banner}\n`);
+  if (ending === undefined) {
+    isRunning = true;
+    process.stdout.write(`${banner}\n`);
+  }
 } catch (error) {
   if (ending === undefined) {
     const message =

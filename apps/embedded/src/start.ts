@@ -2,6 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { migrateDatabase } from '@sotto/control';
+import { inspectRedis } from '@sotto/state';
 import { pino } from 'pino';
 import type { EmbeddedConfig } from './config.ts';
 import { ensureDemoAccount } from './demo/demo-account.ts';
@@ -32,6 +33,11 @@ export async function startEverything(
   await mkdir(dataDir, { recursive: true });
   // Passable for Postgres, which does not run as root; what is secret inside is 0600 itself.
   await chmod(dataDir, 0o711);
+  if (config.redisUrl !== undefined) {
+    await inspectRedis(config.redisUrl, 3000).catch(() => {
+      throw new StartError('REDIS_URL: Redis cannot be used: it did not answer within three seconds');
+    });
+  }
   const databaseUrl = config.databaseUrl ?? (await startDatabase(dataDir, onStop));
   await migrateDatabase(databaseUrl).catch((error: unknown) => {
     const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : '';

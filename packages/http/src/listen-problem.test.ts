@@ -19,17 +19,19 @@ describe('listenProblem', () => {
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
     const problem = listenProblem(await listen(port, '127.0.0.1'), 'CONTROL_PORT');
     await new Promise((resolve) => other.close(resolve));
-    expect(problem).toBe('CONTROL_PORT is taken by another process: choose a free one');
+    expect(problem).toBe(`CONTROL_PORT is \`${port}\`: another process listens there; choose a free one`);
   });
 
   it.each(['192.0.2.1', 'no-such-host.invalid'])('names HOST where it is none of this machine: %s', async (host) => {
     const problem = listenProblem(await listen(0, host), 'CONTROL_PORT');
-    expect(problem).toBe('HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all');
+    expect(problem).toBe(
+      `HOST is \`${host}\`: this machine has no such address; it takes one that it has, or 0.0.0.0 for all`,
+    );
   });
 
   it('names the port where this process may not have it', () => {
-    const refused = Object.assign(new Error('listen EACCES'), { code: 'EACCES' });
-    expect(listenProblem(refused, 'METRICS_PORT')).toMatch(/^METRICS_PORT is one that .* choose one above 1023$/);
+    const refused = Object.assign(new Error('listen EACCES'), { code: 'EACCES', port: 80 });
+    expect(listenProblem(refused, 'METRICS_PORT')).toMatch(/^METRICS_PORT is `80`: .* choose one above 1023$/);
   });
 
   it.each([new Error('no code'), Object.assign(new Error('x'), { code: 'ENOENT' }), undefined, 'EADDRINUSE'])(

@@ -1,20 +1,30 @@
 /**
- * Why a server could not listen, in one line that names the setting to change: `HOST`, or the variable `port`. Undefined
- * for an error of another kind.
+ * Why a server could not listen, in one line that names the setting to change and what it is: `HOST`, or the variable
+ * `port`. Undefined for an error of another kind.
  */
 export function listenProblem(error: unknown, port: string): string | undefined {
-  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+  const { code, port: number, address, hostname }: Partial<ListenError> = error instanceof Error ? error : {};
+  switch (code) {
     case 'EADDRINUSE':
-      return `${port} is taken by another process: choose a free one`;
+      return `${port} is \`${number}\`: another process listens there; choose a free one`;
     case 'EACCES':
-      return `${port} is one that this process may not listen on: choose one above 1023`;
+      return `${port} is \`${number}\`: this process may not listen there; choose one above 1023`;
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
     case 'EINVAL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return 'HOST is no address of this machine: it takes one that it has, or 0.0.0.0 for all';
+      return `HOST is \`${address ?? hostname}\`: this machine has no such address; it takes one that it has, or 0.0.0.0 for all`;
     default:
       return undefined;
   }
+}
+
+/** As Node makes it. */
+interface ListenError extends Error {
+  readonly code: string;
+  readonly port: number;
+  readonly address: string;
+  /** Of a name that does not resolve. */
+  readonly hostname: string;
 }

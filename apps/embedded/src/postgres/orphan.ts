@@ -50,7 +50,9 @@ async function untilOrphaned(pid: number, dataDir: string): Promise<void> {
     const owner = Number(/cluster_name=sotto-(\d+)/.exec(server.command)?.[1]);
     if (server.parentPid !== owner) return;
     if (Date.now() > deadline)
-      throw new Error(`the database in ${dataDir} is in use by another Sotto, process ${owner}`);
+      throw new Error(
+        `the database in ${dataDir} is in use by another Sotto, process ${owner}: end that one, or give this one another SOTTO_DATA_DIR and other ports`,
+      );
   }
 }
 
