@@ -12,7 +12,28 @@ const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITI
 /** What the servers, planes and browser of one file of `system` may take; it mostly waits for them, so that every core has a file. */
 const fileBytes = 3 * 2 ** 30;
 
-/** Two projects: `unit` needs nothing but Node; `system` starts databases and processes. */
+/** Files that cost minutes: servers that break, whole installations, images, and hostility byte by byte. */
+const thorough = [
+  'test/faults/chaos/*.test.ts',
+  'test/operate/start/*.test.ts',
+  'test/operate/lifecycle/{cluster,restore}.test.ts',
+  'test/operate/deploy/{built-images,images,systemd-machine,vm-image}.test.ts',
+  'test/faults/hostile/*.test.ts',
+];
+
+/** What `system` and `thorough` share: the dashboard, a Postgres and a Redis for all files, and time for a busy machine. */
+const withServers = {
+  globalSetup: ['test/kit/openai/schema.ts', 'test/kit/shared-servers.ts'],
+  setupFiles: ['test/kit/openai/watch-answers.ts'],
+  // Ends what hangs. A busy machine takes many times as long as an idle one.
+  testTimeout: 240_000,
+  hookTimeout: 300_000,
+};
+
+/**
+ * Three projects: `unit` needs nothing but Node; `system` starts databases and processes; `thorough` is for `.ci/run`. Each
+ * begins after the one before, which tells sooner what is wrong.
+ */
 export default defineConfig({
   test: {
     globalSetup: ['test/kit/skips.ts', 'test/kit/dashboard.ts'],
@@ -23,7 +44,7 @@ export default defineConfig({
         ...source,
         test: {
           name: 'unit',
-          include: ['{packages,apps}/*/src/**/*.test.ts', 'test/layers/*.test.ts'],
+          include: ['{packages,apps}/*/src/**/*.test.ts', 'test/privacy/layers/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
           // Properties try hundreds of inputs; a busy machine must not end them.
           testTimeout: 60_000,
@@ -33,13 +54,15 @@ export default defineConfig({
         ...source,
         test: {
           name: 'system',
-          include: ['{packages,apps}/*/src/**/*.integration.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/layers/**', '**/node_modules/**', '**/dist/**'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          // After `unit`, which tells sooner what is wrong.
+          include: ['{packages,apps}/*/src/**/*.integration.test.ts', '{test,tools}/**/*.test.ts'],
+          exclude: ['test/privacy/layers/**', ...thorough, '**/node_modules/**', '**/dist/**'],
+          ...withServers,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        ...source,
+        test: { name: 'thorough', include: thorough, ...withServers, sequence: { groupOrder: 2 } },
       },
     ],
   },

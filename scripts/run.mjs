@@ -13,6 +13,9 @@ import { superviseNode } from './supervise.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const source = '--conditions=@sotto/source';
 
+/** Benches with a file of their own; every other name is a part of `main`. */
+const ownBenches = new Set('usage settler measurements planning simulation proxy dashboard bodies'.split(' '));
+
 /** Each command: what it runs on the project's Node, given the arguments that followed it. Resolves to an exit `code`. */
 const commands = {
   start: async (context, args) => {
@@ -26,21 +29,22 @@ const commands = {
       ...args,
     ]);
   },
-  test: (context, args) => superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...args]),
+  // `.ci/run` sets the variable; files that are named run whatever their project.
+  test: (context, args) => {
+    const isShort = args.length === 0 && process.env.SOTTO_TEST_ALL !== '1';
+    const projects = isShort ? ['--project', 'unit', '--project', 'system'] : [];
+    return superviseNode(context, ['node_modules/vitest/vitest.mjs', 'run', ...projects, ...args]);
+  },
   control: async (context, args) => {
     if (args[0] === 'serve') await ensureDashboard(context);
     return superviseNode(context, [source, 'apps/control/src/main.ts', ...args]);
   },
   bench: (context, args) => {
-    const [file, rest] = ['usage', 'settler', 'measurements', 'planning', 'simulation', 'proxy', 'dashboard'].includes(
-      args[0],
-    )
-      ? [args[0], args.slice(1)]
-      : ['main', args];
-    return superviseNode(context, [source, `test/bench/${file}.ts`, ...rest]);
+    const [file, rest] = ownBenches.has(args[0]) ? [args[0], args.slice(1)] : ['main', args];
+    return superviseNode(context, [source, `tools/bench/${file}.ts`, ...rest]);
   },
   fuzz: (context, args) =>
-    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'test/fuzz/run.ts', ...args]),
+    superviseNode(context, [source, '--disable-warning=ExperimentalWarning', 'tools/fuzz/run.ts', ...args]),
   package: async (context, args) => {
     const { code } = await superviseNode(context, ['node_modules/typescript/bin/tsc', '-b', 'packages/client']);
     return code === 0 ? superviseNode(context, ['packages/client/build/build-package.ts', ...args]) : { code };

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type OwnPostgres, startTestPostgres, type TestPostgres } from './postgres.ts';
+import { type OwnPostgres, startOwnPostgres, startTestPostgres } from './postgres.ts';
 import { type Standby, startStandby } from './postgres-standby.ts';
-import { redisSkipReason, startTestRedis } from './redis.ts';
+import { redisSkipReason, startOwnRedis, startTestRedis } from './redis.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { noteSkip } from './skips.ts';
+import { isThorough } from './thorough.ts';
 
 export interface Planes {
   /** The running service; only within tests and hooks. */
@@ -19,7 +20,10 @@ export interface PlanesSetup
   stop?(): Promise<void>;
 }
 
-/** How the service runs. */
+/**
+ * How the service runs: embedded (one process, state in memory), as two processes on a real Redis, or as two on a Redis
+ * Cluster of three with a standby that every commit waits for. Postgres is real in all.
+ */
 export type Topology = 'one' | 'two' | 'cluster';
 
 const titles: Readonly<Record<Topology, string>> = {
@@ -29,10 +33,8 @@ const titles: Readonly<Record<Topology, string>> = {
 };
 
 /**
- * Runs a suite against the real service in both ways it can run: embedded (one process, state in memory) and as two
- * processes on a real Redis; Postgres is real in both. `cluster` is the second on a Redis Cluster of three, with a standby that
- * every commit waits for. Without a Redis the latter two are skipped, and the run says so. To be awaited at the top level of a
- * test file.
+ * Runs a suite against the real service as two processes; embedded where there is no Redis. A thorough run
+ * has it in every topology that `planes` names. To be awaited at the top level of a test file.
  */
 export async function describeInBothPlanes(
   name: string,
@@ -40,64 +42,98 @@ export async function describeInBothPlanes(
   tests: (planes: Planes, which: 'one' | 'two') => void,
   options: { readonly planes?: readonly Topology[] } = {},
 ): Promise<void> {
-  for (const which of options.planes ?? (['one', 'two'] as const)) {
-    // Before the suite is told of: whether there is a Redis decides whether there is a suite.
-    const redis = which === 'one' ? undefined : await startTestRedis({ cluster: which === 'cluster' });
-    const title = `${name} (${titles[which]})`;
+  const { planes = ['two', 'one'] } = options;
+  for (const which of planes) {
     const kind = which === 'one' ? 'one' : 'two';
-    if (kind === 'two' && redis === undefined) {
+    const title = `${name} (${titles[which]})`;
+    // Before the suite is told of: whether there is a Redis decides whether there is a suite.
+    const surroundings = await surroundingsOf[which]();
+    if (surroundings === undefined) {
       noteSkip(`what needs ${titles[which]}`, redisSkipReason);
       describe.skip(title, () =>
         tests(
-          {
-            get service() {
-              return absent();
-            },
-          },
+          runningPlanes(() => undefined),
           kind,
         ),
       );
       continue;
     }
     describe(title, () => {
-      let postgres: TestPostgres | undefined;
-      let standby: Standby | undefined;
       let made: PlanesSetup | undefined;
       let service: Service | undefined;
 
       beforeAll(async () => {
-        postgres = await startTestPostgres(which === 'cluster' ? { durability: 'full' } : {});
-        if (which === 'cluster' && 'dataDir' in postgres) standby = await startStandby(postgres as OwnPostgres);
+        const databaseUrl = await surroundings.start();
         made = await setup();
-        service = await startService({
-          planes: kind,
-          databaseUrl: await postgres.createDatabase(),
-          redisUrl: redis?.url,
-          registry: made.registry,
-          catalog: made.catalog,
-          environment: made.environment ?? {},
-          brokerEnvironment: made.brokerEnvironment,
-          enclaves: made.enclaves,
-          controlHost: made.controlHost,
-        });
+        const { stop: _, ...options } = made;
+        service = await startService({ ...options, planes: kind, databaseUrl, redisUrl: surroundings.redisUrl });
       });
       afterAll(async () => {
         await service?.stop();
         await made?.stop?.();
-        await redis?.stop();
-        await postgres?.stop();
-        await standby?.stop();
+        await surroundings.stop();
       });
-      const planes: Planes = {
-        get service() {
-          return service ?? absent();
-        },
-      };
-      tests(planes, kind);
+      tests(
+        runningPlanes(() => service),
+        kind,
+      );
     });
+    if (!isThorough) return;
   }
 }
 
-function absent(): never {
-  throw new Error('the service runs within tests and hooks only');
+const runningPlanes = (running: () => Service | undefined): Planes => ({
+  get service() {
+    const service = running();
+    if (service === undefined) throw new Error('the service runs within tests and hooks only');
+    return service;
+  },
+});
+
+/** The servers that a service of two processes needs. */
+interface Surroundings {
+  readonly redisUrl: string | undefined;
+  /** Starts what is not started yet; resolves to the URL of an empty database. */
+  start(): Promise<string>;
+  stop(): Promise<void>;
 }
+
+/** What each topology runs on; undefined where this machine has no Redis. */
+const surroundingsOf: Readonly<Record<Topology, () => Promise<Surroundings | undefined>>> = {
+  one: async () => {
+    const postgres = await startTestPostgres();
+    return { redisUrl: undefined, start: () => postgres.createDatabase(), stop: () => postgres.stop() };
+  },
+  two: async () => {
+    const redis = await startTestRedis();
+    if (redis === undefined) return undefined;
+    const postgres = await startTestPostgres();
+    return {
+      redisUrl: redis.url,
+      start: () => postgres.createDatabase(),
+      stop: async () => {
+        await redis.stop();
+        await postgres.stop();
+      },
+    };
+  },
+  cluster: async () => {
+    const redis = await startOwnRedis({ cluster: true });
+    if (redis === undefined) return undefined;
+    let postgres: OwnPostgres | undefined;
+    let standby: Standby | undefined;
+    return {
+      redisUrl: redis.url,
+      start: async () => {
+        postgres = await startOwnPostgres({ durability: 'full' });
+        standby = await startStandby(postgres);
+        return postgres.createDatabase();
+      },
+      stop: async () => {
+        await redis.stop();
+        await postgres?.stop();
+        await standby?.stop();
+      },
+    };
+  },
+};

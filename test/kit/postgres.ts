@@ -2,75 +2,69 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { startPostgres } from '@sotto/embedded';
 import pg from 'pg';
+import { startPostgres } from '../../apps/embedded/src/postgres/index.ts';
 import { dieTogether } from './die-together.ts';
 
-/** A PostgreSQL server for tests. */
+/** Makes databases for tests. */
 export interface TestPostgres {
-  /** URL of a database that tests share; one of their own is better. */
-  readonly url: string;
   /** Makes an empty database and resolves to its URL. It goes with the server, or at `stop()`. */
   createDatabase(): Promise<string>;
-  /** Kills the server as the kernel would, and resolves when it is gone. Rejects for a server that is not ours. */
-  kill9(): Promise<void>;
-  /** Stops the server if need be and starts it on the same port and data. Rejects for a server that is not ours. */
-  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts a private server in a temporary folder, or takes the one of TEST_DATABASE_URL (its user must be allowed to
- * create databases).
- *
- * @param options.durability - `full` where a test is about what survives; `fast`, the default, otherwise.
- */
-export async function startTestPostgres(options: TestPostgresOptions = {}): Promise<TestPostgres> {
-  const given = process.env.TEST_DATABASE_URL;
-  return given ? useGiven(given) : startOwnPostgres(options);
+/** A server of one test file. */
+export interface OwnPostgres extends TestPostgres {
+  /** URL of a database that is there already. */
+  readonly url: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** Of the present process; changes at `restart()`. */
+  readonly pid: number;
+  /** Kills the server as the kernel would, and resolves when it is gone. */
+  kill9(): Promise<void>;
+  /** Stops the server if need be and starts it on the same port and data. */
+  restart(): Promise<void>;
 }
 
-export interface TestPostgresOptions {
+export interface OwnPostgresOptions {
+  /** `full` where a test is about what survives; `fast`, the default, otherwise. */
   readonly durability?: 'full' | 'fast';
+  readonly maxConnections?: number;
   /** Where a server of ours keeps its data; default: the machine's temporary folder. */
   readonly within?: string;
 }
 
-/** A server that is a child of ours. */
-export interface OwnPostgres extends TestPostgres {
-  /** Of the present process; changes at `restart()`. */
-  readonly pid: number;
-  readonly port: number;
-  readonly dataDir: string;
-}
+/** Names the variable with the URL of the PostgreSQL that a run of tests shares. */
+export const sharedPostgresVariable = 'SOTTO_TEST_SHARED_POSTGRES';
 
-function useGiven(url: string): TestPostgres {
-  const databases: string[] = [];
+/** The PostgreSQL that a run of tests shares (`shared-servers.ts`), or a server where nothing is shared, as in a bench. */
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const url = process.env[sharedPostgresVariable];
+  if (url === undefined) return startOwnPostgres();
+  const names: string[] = [];
   return {
-    url,
-    createDatabase: () => createDatabase(url, databases),
-    kill9: () => refuse('killed'),
-    restart: () => refuse('restarted'),
+    createDatabase: () => createDatabase(url, names),
     stop: async () => {
-      for (const name of databases.splice(0)) await execute(url, `drop database if exists ${name} with (force)`);
+      for (const name of names.splice(0)) await execute(url, `drop database if exists ${name} with (force)`);
     },
   };
 }
 
-async function refuse(what: string): Promise<never> {
-  throw new Error(`the server of TEST_DATABASE_URL cannot be ${what}: unset it for this test`);
-}
-
-/** @param prepare - Is given the folder in which the cluster will be, as `postgres`, before there is one. */
+/**
+ * A private server in a temporary folder: for tests that break it.
+ *
+ * @param prepare - Is given the folder in which the cluster will be, as `postgres`, before there is one.
+ */
 export async function startOwnPostgres(
-  { durability = 'fast', within = tmpdir() }: TestPostgresOptions = {},
+  { durability = 'fast', maxConnections = 100, within = tmpdir() }: OwnPostgresOptions = {},
   prepare: (folder: string) => Promise<void> = async () => {},
 ): Promise<OwnPostgres> {
   const folder = await mkdtemp(join(within, 'sotto-test-postgres-'));
   // Started by root, the server runs as `nobody`, who has to pass here.
   await chmod(folder, 0o711);
   await prepare(folder);
-  const options = { dataDir: join(folder, 'postgres'), durability };
+  const options = { dataDir: join(folder, 'postgres'), durability, maxConnections };
   let server = await startPostgres(options);
   const folders = [folder, dirname(server.dataDir)];
   let callOff = dieTogether(server.pid, folders);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CLUSTER_BUS_OFFSET } from './free-port.ts';
-import type { TestRedis } from './redis.ts';
+import type { OwnRedis, OwnRedisOptions } from './redis.ts';
 import { withRedis } from './redis-connection.ts';
 import { startRedisProcess } from './redis-process.ts';
 
@@ -10,21 +10,18 @@ const FORM_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
 /** A cluster whose nodes can be killed one by one. */
-export interface TestRedisCluster extends TestRedis {
+export interface TestRedisCluster extends OwnRedis {
   readonly members: readonly { kill9(): Promise<void>; restart(): Promise<void> }[];
 }
 
 /** Starts three masters on loopback that share the slots. */
-export async function startRedisCluster(
-  program: string,
-  { appendOnly }: { appendOnly: boolean },
-): Promise<TestRedisCluster> {
+export async function startRedisCluster(program: string, options: OwnRedisOptions): Promise<TestRedisCluster> {
   const portSettings = (port: number) => [
     ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf', '--cluster-node-timeout', '2000'],
     ...['--cluster-port', String(port + CLUSTER_BUS_OFFSET), '--cluster-announce-ip', '127.0.0.1'],
   ];
   const nodes = await Promise.all(
-    Array.from({ length: NODES }, () => startRedisProcess(program, { appendOnly, portSettings })),
+    Array.from({ length: NODES }, () => startRedisProcess(program, { ...options, databases: 1, portSettings })),
   );
   const onAll = async (act: (node: (typeof nodes)[number]) => Promise<void>) => {
     await Promise.all(nodes.map(act));

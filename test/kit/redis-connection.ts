@@ -1,4 +1,4 @@
-import { Cluster, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 
 /** Runs `use` on a connection of its own that is not retried, and closes it. Rejects where the server does not answer. */
 export async function withRedis<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
@@ -24,23 +24,4 @@ export async function answers(url: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Deletes everything in a Redis, or in every master of a cluster reached by the first host of its URL. */
-export async function flushRedis(url: string, { cluster }: { cluster: boolean }): Promise<void> {
-  if (!cluster) {
-    await withRedis(url, (redis) => redis.flushall());
-    return;
-  }
-  const first = new URL(url.replace(/,[^/?]*/, ''));
-  const { username, password } = first;
-  const connection = new Cluster([{ host: first.hostname, port: Number(first.port || 6379) }], {
-    redisOptions: { ...(username && { username }), ...(password && { password }) },
-  });
-  try {
-    await connection.ping();
-    await Promise.all(connection.nodes('master').map((node) => node.flushall()));
-  } finally {
-    connection.disconnect();
-  }
 }

@@ -13,19 +13,21 @@ export interface RedisMonitor {
 }
 
 /**
- * Tells every command that a Redis is sent from now on. By hand, because a client library loses its place where the first
+ * Tells every command that a Redis is sent from now on to the database of this URL. By hand, because a client library loses its place where the first
  * commands are told in one piece with the answer to MONITOR.
  */
 export async function monitorRedis(url: string, onCommand: (command: MonitoredCommand) => void): Promise<RedisMonitor> {
-  const { hostname, port } = new URL(url);
+  const { hostname, port, pathname } = new URL(url);
+  const wanted = pathname.slice(1) || '0';
   const socket = connect(Number(port), hostname);
   let rest = '';
   socket.setEncoding('latin1').on('data', (text: string) => {
     const lines = (rest + text).split('\r\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
-      const [, source, words] = /^\+[\d.]+ \[\d+ (\S+)\] (.*)$/s.exec(line) ?? [];
-      if (source !== undefined && words !== undefined) onCommand({ source, words: unquoted(words) });
+      const [, database, source, words] = /^\+[\d.]+ \[(\d+) (\S+)\] (.*)$/s.exec(line) ?? [];
+      if (database === wanted && source !== undefined && words !== undefined)
+        onCommand({ source, words: unquoted(words) });
     }
   });
   await new Promise((resolve) => socket.once('connect', resolve));

@@ -6,33 +6,30 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dieTogether } from './die-together.ts';
 import { freePort } from './free-port.ts';
-import type { TestRedis } from './redis.ts';
+import type { OwnRedis, OwnRedisOptions } from './redis.ts';
 import { answers, withRedis } from './redis-connection.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 10;
 const PORT_TRIES = 5;
 
-export interface RedisProcessOptions {
-  readonly appendOnly: boolean;
+export interface RedisProcessOptions extends Omit<OwnRedisOptions, 'cluster'> {
   /** More settings (`--name value …`), given the port. */
   readonly portSettings?: (port: number) => readonly string[];
-  /** Where its folder goes; default: the machine's temporary folder. */
-  readonly within?: string;
-  /** More variables. */
-  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts a private `redis-server` or `valkey-server` on loopback, with its data in a temporary folder. */
 export async function startRedisProcess(
   program: string,
   options: RedisProcessOptions,
-): Promise<TestRedis & { readonly port: number }> {
+): Promise<OwnRedis & { readonly port: number }> {
   const { environment = {} } = options;
   const folder = await mkdtemp(join(options.within ?? tmpdir(), 'sotto-test-redis-'));
   const launchOn = (port: number) => {
     const durability = options.appendOnly ? ['--appendonly', 'yes', '--appendfsync', 'always'] : [];
-    const settings = ['--maxmemory-policy', 'noeviction', '--save', '', ...durability];
+    const users = options.aclFile === undefined ? [] : ['--aclfile', options.aclFile];
+    const databases = ['--databases', String(options.databases ?? 16)];
+    const settings = ['--maxmemory-policy', 'noeviction', '--save', '', ...databases, ...durability, ...users];
     const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder];
     return launch(program, [...place, ...settings, ...(options.portSettings?.(port) ?? [])], {
       port,

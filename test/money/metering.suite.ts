@@ -4,8 +4,10 @@ import { type Act, scripted } from '../kit/scripted-provider.ts';
 import { type TestAccount, until } from '../kit/service.ts';
 import {
   costOf,
+  dearPricing,
   embedPricing,
   expectSettled,
+  hidingPricing,
   type MoneyStage,
   nano,
   operatorAccount,
@@ -162,7 +164,8 @@ export function meteringSuite(stage: MoneyStage): void {
       const { stream = false, flow = 'compat', body = {}, ...rest } = options;
       salt += 1;
       const acts = 'kind' in script ? { '*': script as Act } : (script as Readonly<Record<string, Act>>);
-      const messages = [{ role: 'user', content: scripted(acts, String(salt)) }];
+      // As many bytes as a provider reports tokens at most: more it is not believed.
+      const messages = [{ role: 'user', content: scripted(acts, String(salt)).padEnd(1000) }];
       return ask(
         stage.service,
         account.inferenceKey,
@@ -215,16 +218,13 @@ export function meteringSuite(stage: MoneyStage): void {
       });
     });
 
-    describe('takes no more than its hold, whatever the provider reports', () => {
+    describe('believes no count beyond what the hold was computed from', () => {
       const reports: readonly (readonly [string, object])[] = [
         ['more than was asked for', usageOf(1_000_000, 1_000_000)],
         ['as much as a number can say', usageOf(absurd, absurd, { total_tokens: absurd })],
-        // What reasoning outside the completion adds up to is no exact number any more.
-        ['a sum beyond what is exact', { ...usageOf(absurd - 2, absurd, reasoning(1)), total_tokens: undefined }],
+        ['a sum that is not exact', { ...usageOf(absurd - 2, absurd, reasoning(1)), total_tokens: undefined }],
+        ['tokens outside the completion without end', usageOf(10, 20, { total_tokens: absurd })],
       ];
-      // An account each: so many tokens use up the rate limit of a key.
-      const accounts: TestAccount[] = [];
-      let hold = 0n;
       const request = (usage: object, stream: boolean): { readonly model: string } & Record<string, unknown> => ({
         model: 'm/one',
         stream,
@@ -232,26 +232,32 @@ export function meteringSuite(stage: MoneyStage): void {
         messages: [{ role: 'user', content: scripted({ '*': { kind: 'answer', usage } }).padEnd(300, ' ') }],
         ...(stream ? { stream_options: { include_usage: true } } : {}),
       });
+      let hold = 0n;
+      let payer: TestAccount;
+      let balance = 10_000_000_000n;
       beforeAll(async () => {
         const { service } = stage;
-        const made = await Promise.all(
-          [0.000000001, ...reports.flatMap(() => [10, 10])].map((usd) => service.createAccount({ usd })),
-        );
-        const [pauper, ...others] = made;
-        accounts.push(...others);
-        const refused = await ask(service, pauper?.inferenceKey ?? '', 'compat', request({}, false));
+        const pauper = await service.createAccount({ usd: 0.000000001 });
+        payer = await service.createAccount({ usd: 10 });
+        const refused = await ask(service, pauper.inferenceKey, 'compat', request({}, false));
         hold = nano(/needs ([\d.e-]+) USD/.exec(errorOf(refused)?.message ?? '')?.[1]);
       });
 
-      it.each(reports)('%s', async (name, usage) => {
+      // All by one key: counts that are not believed do not use up its rate limit either.
+      it.each(reports)('%s', async (_name, usage) => {
         for (const stream of [false, true]) {
-          const payer = accounts[reports.findIndex((report) => report[0] === name) * 2 + (stream ? 1 : 0)];
-          if (payer === undefined) throw new Error('no account');
           const answer = await ask(stage.service, payer.inferenceKey, 'compat', request(usage, stream));
           expect(answer, answer.text).toMatchObject({ complete: true });
-          expect(nano(shownUsage(answer)?.cost)).toBe(hold);
-          expect(await expectSettled(stage.service, payer, 10_000_000_000n)).toBe(10_000_000_000n - hold);
-          expect(await usageRows(stage.service, payer)).toMatchObject([{ cost: hold, status: 'completed' }]);
+          const shown = shownUsage(answer);
+          const { prompt_tokens: prompt, completion_tokens: completion } = shown as Record<string, number>;
+          expect(completion).toBe(1000);
+          expect(prompt).toBeLessThan(500);
+          const cost = costOf({ prompt: prompt ?? 0, completion: 1000 }, pricings['m/one']);
+          expect(nano(shown?.cost)).toBe(cost);
+          expect(cost).toBeLessThanOrEqual(hold);
+          balance -= cost;
+          expect(await expectSettled(stage.service, payer, 10_000_000_000n)).toBe(balance);
+          expect((await usageRows(stage.service, payer)).at(-1)).toMatchObject({ status: 'completed' });
         }
       });
     });
@@ -340,7 +346,7 @@ export function meteringSuite(stage: MoneyStage): void {
           const left = performance.now();
           await stage.world.alpha.seen[0]?.closed;
           expect(performance.now() - left).toBeLessThan(250);
-          expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, completion_tokens: 0 }] });
+          expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, status: 'cancelled' }] });
         },
       );
 
@@ -348,6 +354,86 @@ export function meteringSuite(stage: MoneyStage): void {
         const acts = { alpha: { kind: 'status', status: 503 }, beta: { kind: 'silence' } } as const;
         await asks('m/two', acts, { leaveAfterMs: 150, body: { provider: { order: ['alpha', 'beta'] } } });
         expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ cost: 0n, attempts: 2 }] });
+      });
+
+      describe('a route that may bill what it does not show', () => {
+        const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+        const hidden = usageOf(900, 3960, reasoning(3950));
+        const shows = (act: Partial<Extract<Act, { kind: 'answer' }>>): Act => ({
+          ...{ kind: 'answer', usage: hidden, text: words, pieceMs: 20 },
+          ...act,
+        });
+        const ways: readonly (readonly [string, string, (act: Act) => object])[] = [
+          ['that reasons', 'm/thinks', () => ({ max_completion_tokens: 4000 })],
+          [
+            'with an image',
+            'm/sees',
+            (act) => ({
+              max_completion_tokens: 4000,
+              messages: [
+                { role: 'user', content: [image] },
+                { role: 'user', content: scripted({ '*': act }) },
+              ],
+            }),
+          ],
+        ];
+
+        it.each(ways)('%s: its usage is awaited and paid', async (_name, model, bodyOf) => {
+          const act = shows({});
+          await asks(model, act, { stream: true, leaveWhen: (text) => text.includes('words'), body: bodyOf(act) });
+          const { nusd, rows } = await charged();
+          expect(rows).toMatchObject([{ status: 'cancelled', estimated: false, completion_tokens: 3960 }]);
+          expect(nusd).toBe(costOf({ prompt: 900, completion: 3960 }, hidingPricing));
+        });
+
+        it('whose usage does not come in time: what was shown and what it may have hidden', async () => {
+          const act = shows({ delayMs: 300, withholdUsage: true, text: words.repeat(20), pieceMs: 50 });
+          await asks('m/thinks-quick', act, { stream: true, leaveWhen: (text) => text.includes('words') });
+          const { nusd, rows } = await charged();
+          expect(rows).toMatchObject([{ status: 'cancelled', estimated: true }]);
+          const { prompt_tokens: prompt = 0, completion_tokens: completion = 0 } = rows[0] ?? {};
+          // A route that was not measured is taken to produce 50 tokens a second. It was silent for 0.3 s, and shows
+          // at most 14 words of some 6 bytes until its time is over.
+          expect(completion).toBeGreaterThanOrEqual(15);
+          expect(nusd).toBe(costOf({ prompt, completion }, hidingPricing));
+        });
+
+        it('that was asked not to reason is not waited for', async () => {
+          stage.world.alpha.seen.length = 0;
+          const act = shows({ text: words.repeat(20), pieceMs: 20 });
+          const body = { max_completion_tokens: 4000, reasoning: { enabled: false } };
+          await asks('m/thinks', act, { stream: true, leaveWhen: (text) => text.includes('words'), body });
+          await stage.world.alpha.seen[0]?.closed;
+          const { rows } = await charged();
+          expect(rows).toMatchObject([{ status: 'cancelled', estimated: true }]);
+          expect(rows[0]?.completion_tokens).toBeLessThan(200);
+        });
+      });
+
+      // What could break it: many requests that are given up at once, each of which finds the allowance unused.
+      it('before there is output, again and again: free up to an allowance an account and hour, then paid', async () => {
+        const payer = await stage.service.createAccount({ usd: 100 });
+        const body = {
+          ...{ model: 'm/dear', stream: true, max_completion_tokens: 50 },
+          messages: [{ role: 'user', content: scripted({ '*': { kind: 'silence' } }) }],
+        };
+        const count = 12;
+        const leave = (): Promise<unknown> =>
+          ask(stage.service, payer.inferenceKey, 'compat', body, { leaveAfterMs: 100 });
+        await Promise.all(Array.from({ length: count }, leave));
+        const rowsNow = (): Promise<UsageRow[]> => usageRows(stage.service, payer);
+        await until(async () => (await rowsNow()).length >= count, 'the rows are there', 5000);
+        const balance = await expectSettled(stage.service, payer, 100_000_000_000n);
+        const rows = await rowsNow();
+        const each = costOf({ prompt: rows[0]?.prompt_tokens ?? 0, completion: 0 }, dearPricing);
+        const allowance = 100_000_000n;
+        // The one that crosses the allowance is free as well.
+        const free = (allowance + each - 1n) / each;
+        expect(free).toBeGreaterThan(1n);
+        expect(free).toBeLessThan(BigInt(count));
+        expect(100_000_000_000n - balance).toBe(each * (BigInt(count) - free));
+        expect(rows.filter(({ cost }) => cost === 0n)).toHaveLength(Number(free));
+        expect(rows.every(({ status, estimated }) => status === 'cancelled' && estimated)).toBe(true);
       });
 
       it('a finish reason without any output: nothing', async () => {
@@ -499,6 +585,83 @@ export function meteringSuite(stage: MoneyStage): void {
         // So many tokens used up the rate limit of the key.
         await begin();
         expect((await embeds({ kind: 'status', status: 503 }, 'compat')).status).toBe(502);
+        expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ status: 'failed' }] });
+      });
+    });
+
+    describe('of embeddings that are larger than an answer', () => {
+      const vector = (dimensions: number): string => `[${Array(dimensions).fill('-0.0123456789').join(',')}]`;
+      const asksFor = (inputs: number, more: object = {}, options: CallOptions = {}): Promise<Called> => {
+        const body = { model: 'm/embed', input: Array(inputs).fill('x'.repeat(40)), ...more };
+        return ask(stage.service, account.inferenceKey, 'compat', body, { path: '/embeddings', ...options });
+      };
+      const expectTooMuch = ({ status, text }: Called): void => {
+        expect([status, JSON.parse(text)]).toMatchObject([400, { error: { type: 'invalid_request', param: 'input' } }]);
+      };
+      /** Answers every input with the same vector, until somebody has had enough. */
+      const answersWith = (json: string): void =>
+        stage.world.alpha.answer(async (request, response) => {
+          const { length } = request.body.input as string[];
+          response.writeHead(200, { 'content-type': 'application/json' });
+          response.write('{"object":"list","data":[');
+          for (let index = 0; index < length && !response.destroyed; index += 1) {
+            const entry = `${index === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":${json}}`;
+            if (!response.write(entry)) {
+              const gone = new Promise((resolve) => response.once('close', resolve));
+              await Promise.race([new Promise((resolve) => response.once('drain', resolve)), gone]);
+            }
+          }
+          response.end(`],"model":"own-name","usage":{"prompt_tokens":${length * 10},"total_tokens":${length * 10}}}`);
+        });
+      beforeEach(async () => {
+        await begin();
+        stage.world.alpha.seen.length = 0;
+      });
+
+      it('is the broker’s own estimate, because the provider has done the work that was asked for', async () => {
+        answersWith(vector(6000));
+        expectTooMuch(await asksFor(1000));
+        expect(await charged()).toMatchObject({
+          nusd: costOf({ prompt: 1000 * 10 }, embedPricing),
+          rows: [{ operation: 'embeddings', status: 'failed', estimated: true, attempts: 1 }],
+        });
+      });
+
+      it('is charged once or not at all where the client leaves in the moment in which it is too much', async () => {
+        answersWith(vector(6000));
+        const estimate = costOf({ prompt: 1000 * 10 }, embedPricing);
+        const startedAt = performance.now();
+        await asksFor(1000);
+        const usualMs = performance.now() - startedAt;
+        expect((await charged()).nusd).toBe(estimate);
+        const times = [0.9, 0.95, 1, 1.05];
+        for (const part of times) await asksFor(1000, {}, { leaveAfterMs: usualMs * part });
+        const { nusd, rows } = await charged(times.length);
+        for (const { cost } of rows) expect([0n, estimate]).toContain(cost);
+        expect(nusd).toBe(rows.reduce((sum, { cost }) => sum + cost, 0n));
+      });
+
+      it('is nothing where it shows before: by `dimensions`, or by the last answer of the route', async () => {
+        const asked = await asksFor(2048, { dimensions: 4096 });
+        expectTooMuch(asked);
+        expect(asked.text).toContain('Send at most 1489 inputs');
+        expect(stage.world.alpha.seen).toEqual([]);
+
+        answersWith(vector(4096));
+        expect((await asksFor(1)).status).toBe(200);
+        await charged();
+        expectTooMuch(await asksFor(2048));
+        expect(stage.world.alpha.seen).toHaveLength(1);
+        expect((await charged()).nusd).toBe(0n);
+        // As base64 they fit.
+        expect((await asksFor(2048, { encoding_format: 'base64', dimensions: 4096 })).status).toBe(400);
+        expect(stage.world.alpha.seen).toHaveLength(2);
+      });
+
+      it('is nothing, and the provider’s fault, where the request cannot have asked for as much', async () => {
+        answersWith(vector(6_000_000));
+        const { status, text } = await asksFor(1);
+        expect([status, JSON.parse(text)]).toMatchObject([502, { error: { type: 'provider_error', param: null } }]);
         expect(await charged()).toMatchObject({ nusd: 0n, rows: [{ status: 'failed' }] });
       });
     });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { catalogWith, pricing, type Stage, setStage } from '../chaos/load.ts';
+import { catalogWith, pricing, type Stage, setStage } from '../faults/chaos/load.ts';
 import { ask, type Called, type Flow } from '../kit/call.ts';
 import type { TestRedis } from '../kit/redis.ts';
 import { type Act, scripted } from '../kit/scripted-provider.ts';

@@ -24,6 +24,7 @@ import {
 const credited = 10_000_000_000n;
 const tokens = { prompt: 10, completion: 20 };
 const cost = costOf(tokens, pricings['m/one']);
+const absurd = Number.MAX_SAFE_INTEGER;
 const answer = { kind: 'answer', usage: usageOf(10, 20) } as const satisfies Act;
 
 const asks = (service: Service, key: string, act: Act = answer, more: object = {}): Promise<Called> =>
@@ -234,21 +235,44 @@ export function settlementsSuite(stage: MoneyStage): void {
 
     it.each([
       ['attempts that no column holds', { attempts: 2 ** 40 }],
-      ['a time that is none', { at: Number.MAX_SAFE_INTEGER }],
+      ['a time that no column holds', { at: Number.MAX_SAFE_INTEGER }],
       ['a text that no column holds', { model: 'm/\u0000' }],
-    ])('sets aside what it cannot book though it is signed, and goes on: %s', async (_name, changes) => {
+      ['tokens that no sum holds', { promptTokens: absurd, completionTokens: absurd, reasoningTokens: absurd }],
+    ])('books a charge whatever else its settlement says: %s', async (_name, changes) => {
+      const { service } = stage;
+      const account = await service.createAccount();
+      const { shard, payload } = await charge(account);
+      const { accountRef } = JSON.parse(payload) as Settlement;
+      // More than fill a sum of 63 bits.
+      for (let times = 0; times < 1100; times += 1) {
+        const odd = signSettlement(settlementMacKey, settlementOf({ accountRef, ...changes, chargeNusd: '1000' }));
+        await add(shard, odd.payload, odd.mac);
+      }
+      await drained();
+      expect(await expectSettled(service, account, credited)).toBe(credited - cost - 1_100_000n);
+    });
+
+    it('sets aside what it cannot book though it is signed, goes on, and says so in its audit', async () => {
       const { service } = stage;
       const account = await service.createAccount();
       const { shard, payload } = await charge(account);
       const { accountRef } = JSON.parse(payload) as Settlement;
       const rejectedBefore = await rejected(service);
-      const poison = signSettlement(settlementMacKey, settlementOf({ accountRef, ...changes }));
+      const poison = signSettlement(settlementMacKey, settlementOf({ accountRef, id: 'no text \u0000' }));
       await whileControlHangs(async () => {
         await add(shard, poison.payload, poison.mac);
         expect((await asks(service, account.inferenceKey)).complete).toBe(true);
       });
       await drained();
       expect((await rejected(service)) - rejectedBefore).toBe(1);
+      const audited = await service.runControl(['audit']);
+      expect(audited.output).toMatch(/a settlement was set aside.*expected booked, found unbookable/);
+      expect(audited.code).toBe(1);
+      const listed = await service.runControl(['rejected', 'list']);
+      const [id] = /^[0-9a-f-]{36}(?=.* unbookable {2}0\.000001 USD)/m.exec(listed.output) ?? [];
+      const dismissed = await service.runControl(['rejected', 'dismiss', id ?? '', '--why', 'made by a test']);
+      expect(dismissed).toMatchObject({ code: 0, output: expect.stringContaining('is dismissed') });
+      expect(await service.runControl(['rejected', 'dismiss', id ?? '', '--why', 'again'])).toMatchObject({ code: 1 });
       expect(await expectSettled(service, account, credited)).toBe(credited - 2n * cost);
     });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Stage, setStage } from '../chaos/load.ts';
+import { type Stage, setStage } from '../faults/chaos/load.ts';
 import { bearer, call, errorOf } from '../kit/call.ts';
 import type { TestRedis } from '../kit/redis.ts';
 import { scripted } from '../kit/scripted-provider.ts';

@@ -35,6 +35,11 @@ export const pricings = {
   'm/free': { input: 0, output: 0 },
 } as const satisfies Record<string, Pricing>;
 
+/** Of `m/thinks`, which reasons, and of `m/sees`, which takes images; `m/thinks-quick` has little time for a request. */
+export const hidingPricing = { input: 10, output: 40 } as const;
+/** Of `m/dear`: a few requests that their client gives up use up what an account may have waived. */
+export const dearPricing = { input: 1000, output: 1000 } as const;
+
 /** What `alpha` and `beta` take for the model that both serve. */
 export const twoPricings = { alpha: { input: 1, output: 3 }, beta: { input: 2, output: 5 } } as const;
 /** Of `m/quick`, whose provider `quick` has little time for a request. */
@@ -90,6 +95,15 @@ export async function startMoneyWorld(): Promise<MoneyWorld> {
   const both = [route('alpha', twoPricings.alpha), route('beta', twoPricings.beta)];
   models.push({ id: 'm/two', model_type: 'text', ...limits, routes: both });
   models.push({ id: 'm/quick', model_type: 'text', ...limits, routes: [route('quick', quickPricing)] });
+  const thinks = { reasoning: { efforts: ['low', 'high'], can_disable: true } };
+  for (const [id, provider, pricing, capabilities] of [
+    ['m/thinks', 'alpha', hidingPricing, thinks],
+    ['m/thinks-quick', 'quick', hidingPricing, thinks],
+    ['m/sees', 'alpha', hidingPricing, { vision: true }],
+    ['m/dear', 'alpha', dearPricing, {}],
+  ] as const) {
+    models.push({ id, model_type: 'text', ...limits, routes: [{ ...route(provider, pricing), capabilities }] });
+  }
   models.push({ id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [route('alpha', embedPricing)] });
   return {
     alpha,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedisState } from '@sotto/state';
 import { type UptimeAnswer, uptimeAnswerSchema } from '@sotto/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, expectError, get } from '../conformance/client.ts';
+import { bearer, expectError, get } from '../contract/conformance/client.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import {

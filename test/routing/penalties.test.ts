@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bearer, post } from '../conformance/client.ts';
+import { bearer, post } from '../contract/conformance/client.ts';
 import { type OwnBroker, sharedSecrets, startOwnBroker } from '../kit/own-broker.ts';
 import { startTestPostgres, type TestPostgres } from '../kit/postgres.ts';
 import { answerChat, answerError, type FakeProvider, type ProviderHandler, startProvider } from '../kit/provider.ts';

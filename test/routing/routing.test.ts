@@ -6,11 +6,11 @@ import {
   routingPreviewAnswerSchema,
 } from '@sotto/wire';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Person, signUp } from '../billing/world.ts';
-import { type Answer, ask, bearer, expectError, get, post, send } from '../conformance/client.ts';
+import { type Answer, ask, bearer, expectError, get, post, send } from '../contract/conformance/client.ts';
 import { describeInBothPlanes, type Planes } from '../kit/both-planes.ts';
 import { startProvider } from '../kit/provider.ts';
 import { until } from '../kit/service.ts';
+import { type Person, signUp } from '../money/billing/world.ts';
 
 const model = 'm/one';
 /** Three providers of one model: one in an enclave, one private, one anonymous and cheap. */
@@ -114,6 +114,29 @@ function suite(planes: Planes): void {
       expect((await read(ann)).json).toEqual(initialPreferences);
     });
 
+    it('keep the tiers that were chosen for /auto when the boundary rises and falls', async () => {
+      const raised = await put(ann, { privacy_boundary: 'Maximum' });
+      expect(raised.json).toEqual({ ...initialPreferences, privacy_boundary: 'Maximum' });
+      expect(await preview({ model: '/auto', provider: { only: ['quiet'] } })).toMatchObject({
+        refusal: { type: 'privacy_boundary_not_met' },
+      });
+      const lowered = await put(ann, {
+        ...(await read(ann).then(({ json }) => json as Preferences)),
+        privacy_boundary: 'Standard',
+      });
+      expect(lowered.json).toEqual(initialPreferences);
+      const again = await put(ann, { ...initialPreferences, privacy_boundary: 'Maximum' });
+      expect(again.status, again.text).toBe(200);
+      await put(ann, { ...initialPreferences });
+      expect((await read(ann)).json).toEqual(initialPreferences);
+    });
+
+    it('take null for a field that was left out', async () => {
+      expect((await put(ann, { provider_sort: null, provider_ignore: null, auto: null })).json).toEqual(
+        initialPreferences,
+      );
+    });
+
     it('are of the session’s own workspaces only', async () => {
       const { rows } = await planes.service.pool.query<{ id: string }>(
         'select id from workspaces where account_id = $1',
@@ -207,6 +230,16 @@ function suite(planes: Planes): void {
       expect(shown).toMatchObject({ plan: [], hold_usd: null, refusal: { type: 'no_provider_route' } });
       expect(shown.excluded).toHaveLength(3);
       expect(await preview({ model: 'no/such' })).toMatchObject({ refusal: { type: 'model_not_found' }, excluded: [] });
+    });
+
+    it.each([
+      ['privacy_boundary_not_met', { only: ['loud'] }, { privacy_boundary: 'Private' }],
+      ['no_provider_route_meets_privacy', { only: ['loud'] }, {}],
+      ['no_provider_route', { only: ['quiet'] }, { privacy_boundary: 'Private', provider_ignore: ['quiet'] }],
+      ['no_provider_route', { only: ['nobody'] }, { privacy_boundary: 'Private' }],
+    ])('of `/auto` with `only` says what keeps the named providers from serving: %s', async (type, provider, saved) => {
+      const shown = await preview({ model: '/auto', provider, preferences: saved });
+      expect(shown.refusal).toMatchObject({ type });
     });
 
     it('shows what `/auto` chooses, and by what', async () => {

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import { confidentialOrigin } from '@sotto/openapi';
+import { confidentialOrigin } from '@sotto/contract/confidential';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { type BrokerAppOptions, buildApp } from './app.ts';
@@ -12,7 +12,9 @@ async function registeredRoutes(media: BrokerAppOptions['media']): Promise<strin
   const watch = (message: unknown): void => {
     const { fastify } = message as { readonly fastify: FastifyInstance };
     fastify.addHook('onRoute', ({ method, url }) => {
-      routes.push(...[method].flat().map((each) => `${each} ${url.replace(/:(\w+)/g, '{$1}')}`));
+      // Each GET has a HEAD of its own.
+      const named = [method].flat().filter((each) => each !== 'HEAD');
+      routes.push(...named.map((each) => `${each} ${url.replace(/:(\w+)/g, '{$1}')}`));
     });
   };
   const initialization = channel('fastify.initialization');

@@ -1,5 +1,6 @@
+import { buildDocument } from '@sotto/contract';
+import { confidentialOrigin } from '@sotto/contract/confidential';
 import { createServer, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
-import { buildDocument, confidentialOrigin } from '@sotto/openapi';
 import type { MediaSwitches } from '@sotto/router';
 import { StateUnavailableError } from '@sotto/state';
 import { ServiceError } from '@sotto/wire';

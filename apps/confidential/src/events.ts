@@ -40,6 +40,10 @@ export interface BrokerEvents {
   settlementsLost(fields: { readonly settlements: number }): void;
   /** Holds in this broker's name that it knew nothing of, cancelled. */
   strays(fields: { readonly holds: number }): void;
+  /** The broker's user of Redis can read what is control's. */
+  redisExposed(): void;
+  /** The broker's user of Redis may not do what the broker needs. */
+  redisDenied(): void;
   /** The machine gave no evidence about this broker. */
   attestationFailed(fields: { readonly producer: string; readonly code: string }): void;
   /** A vendor's document that evidence carries ends soon and could not be renewed; `until` in Unix ms. */
@@ -74,6 +78,18 @@ export function brokerEvents(logger: Logger): BrokerEvents {
     settlementDelayed: (fields) => logger.warn(fields, 'settlements waiting'),
     settlementsLost: (fields) => logger.error(fields, 'settlements lost at the end'),
     strays: (fields) => logger.error(fields, 'stray holds cancelled'),
+    redisExposed: () =>
+      logger.warn(
+        {
+          fix: 'make a user with deploy/redis/acl-user.sh and put it into REDIS_URL (docs/guides/deploy.md#redis-users)',
+        },
+        "Redis lets this broker's user read control's keys",
+      ),
+    redisDenied: () =>
+      logger.error(
+        { fix: 'make its user anew with deploy/redis/acl-user.sh; `ACL LOG` names the command' },
+        "Redis refuses this broker's user a command",
+      ),
     attestationFailed: (fields) => logger.error(fields, 'attestation failed'),
     collateralExpiring: (document, until) =>
       logger.error({ document, until: new Date(until).toISOString() }, 'collateral ends soon'),

@@ -2,25 +2,32 @@ import type { Metered } from '@sotto/money';
 import type { ReportedUsage, Upstream } from '@sotto/providers';
 import { type AttemptEnd, type MeasuredOutput, measureAttempt, type Route } from '@sotto/router';
 import type { RequestTrace } from '@sotto/tracing';
-import { headerNames, type Operation, ServiceError } from '@sotto/wire';
+import { headerNames, type Operation } from '@sotto/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admission, type AdmissionQuestion, admit } from './admission/admit.ts';
-import { RatedRefusal } from './admission/redeem.ts';
+import { refusalOf, servedByTicket } from './admission/credential-first.ts';
+import { completeRefusal, type Known, tell } from './admission/refusal.ts';
 import { rateHeaders, routeHeaders } from './answers/router-headers.ts';
 import type { AttemptFailure } from './attempts/attempt.ts';
 import { ClientLink } from './attempts/client-link.ts';
 import type { Deadline } from './attempts/deadline.ts';
-import { type AttemptRun, type TriedAndServed, type TryRoutesOptions, tryRoutes } from './attempts/try-routes.ts';
+import {
+  type AbandonedAttempt,
+  type AttemptRun,
+  type TriedAndServed,
+  type TryRoutesOptions,
+  tryRoutes,
+} from './attempts/try-routes.ts';
 import type { InferenceDependencies } from './deps.ts';
 import type { CallableProvider } from './providers/provider-set.ts';
 import { readReceiptSecret } from './receipts/receipt-secret.ts';
 import { RequestReceipt } from './receipts/request-receipt.ts';
-import { RequestSettlement, type Served } from './settlement/request-settlement.ts';
+import { RequestSettlement, type Served, settledOnce } from './settlement/request-settlement.ts';
 import { throughEnclave } from './tee/through-enclave.ts';
 
 /**
  * One inference request from admission to settlement. The operation brings how to ask a provider and how to answer the
- * client; what is here is the same for all: the hold is settled exactly once on every path, errors included.
+ * client. This class has the steps that all operations share.
  */
 export class InferenceRequest {
   readonly deps: InferenceDependencies;
@@ -39,6 +46,7 @@ export class InferenceRequest {
   readonly #startedAt: number;
   readonly #arrivedAt: number;
   #providerRequestId: string | undefined;
+  #lastFailed: Route | undefined;
   attempts = 0;
 
   private constructor(
@@ -49,6 +57,7 @@ export class InferenceRequest {
       reply: FastifyReply;
       admission: Admission;
       question: AdmissionQuestion;
+      settlement: RequestSettlement;
       receiptSecret: string | undefined;
       trace: RequestTrace | undefined;
       startedAt: number;
@@ -67,7 +76,7 @@ export class InferenceRequest {
     this.client = new ClientLink(context.reply.raw);
     const [first] = context.admission.attempts;
     this.deadline = deps.deadlines.open(first === undefined ? 0 : context.question.totalMs(first));
-    this.settlement = new RequestSettlement(deps.settlement, context.admission, operation);
+    this.settlement = context.settlement;
     const { receiptSecret: secret } = context;
     // Nothing is hashed, and nothing stands between, where no receipt is asked for.
     if (secret !== undefined) {
@@ -78,53 +87,60 @@ export class InferenceRequest {
   }
 
   /** Admits a request and serves it. `read` parses the body; `serve` runs the attempts and answers. */
-  static async run(
+  static async run<Question extends AdmissionQuestion>(
     deps: InferenceDependencies,
     operation: Operation,
     http: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly ticketOnly?: string },
-    read: () => AdmissionQuestion,
-    serve: (inference: InferenceRequest) => Promise<void>,
+    read: () => Question,
+    serve: (inference: InferenceRequest, question: Question) => Promise<void>,
   ): Promise<void> {
     const startedAt = deps.now();
     const arrivedAt = deps.monotonicNow();
     const trace = deps.traces?.begin(operation, startedAt);
     const at = (): number => startedAt + deps.monotonicNow() - arrivedAt;
-    let question: AdmissionQuestion | undefined;
     let receiptSecret: string | undefined;
-    const admission = await admit(deps.admission, { ...http, operation }, () => {
-      receiptSecret = readReceiptSecret(http.request.headers);
-      question = read();
-      return question;
-    }).catch((error: unknown) => {
-      if (error instanceof RatedRefusal) setHeaders(http.reply, rateHeaders(error.rate));
-      trace?.end({ operation, ...refusalOf(error) }, at());
-      throw error;
+    const { request, ticketOnly = servedByTicket[operation] } = http;
+    const asked = { request, ticketOnly };
+    const known: Known = {};
+    const reading = () => {
+      receiptSecret = readReceiptSecret(request.headers);
+      return read();
+    };
+    const admitted = await admit(deps.admission, asked, { read: reading, known }).catch(async (error: unknown) => {
+      const refused = await completeRefusal(deps.admission, asked, { reply: http.reply, known, error });
+      trace?.end({ operation, ...refusalOf(refused) }, at());
+      throw refused;
     });
-    if (question === undefined) throw new Error('admitted without a question');
-    deps.meter.admitted(operation, deps.monotonicNow() - arrivedAt);
-    trace?.step('admission', startedAt, at());
-    const context = { ...http, admission, question, receiptSecret, trace, startedAt, arrivedAt };
-    const inference = new InferenceRequest(deps, operation, context);
-    try {
-      await serve(inference);
-    } catch (error) {
-      // Once the answer has begun nobody else can end it: a client must not wait for a rest that will not come.
-      if (http.reply.sent && !http.reply.raw.writableEnded) http.reply.raw.destroy();
-      trace?.end({ operation, attempts: inference.attempts, ...refusalOf(error) }, at());
-      throw error;
-    } finally {
-      inference.deadline.clear();
-      inference.client.onLeft(undefined);
-      // A path that forgot to settle, or threw before it could, must not keep the money.
-      if (!inference.settlement.isSettled) await inference.settlement.settle('no_output', undefined);
-    }
+    // The money is held from here on: all that follows is within.
+    await settledOnce(new RequestSettlement(deps.settlement, admitted.admission, operation), async (settlement) => {
+      deps.meter.admitted(operation, deps.monotonicNow() - arrivedAt);
+      trace?.step('admission', startedAt, at());
+      const context = { ...http, ...admitted, settlement, receiptSecret, trace, startedAt, arrivedAt };
+      const inference = new InferenceRequest(deps, operation, context);
+      try {
+        await serve(inference, admitted.question);
+      } catch (error) {
+        // Once the answer has begun nobody else can end it: a client must not wait for a rest that will not come.
+        if (http.reply.sent && !http.reply.raw.writableEnded) http.reply.raw.destroy();
+        if (!http.reply.sent) inference.#tellRefused();
+        trace?.end({ operation, attempts: inference.attempts, ...refusalOf(error) }, at());
+        throw error;
+      } finally {
+        inference.deadline.clear();
+        inference.client.onLeft(undefined);
+      }
+    });
   }
 
   /**
-   * Runs the plan's attempts with the bookkeeping that every operation shares. Undefined where the client has left,
-   * which is settled and logged then; throws the caller's error where nobody served.
+   * Runs the plan's attempts with the bookkeeping that every operation shares. `abandoned` estimates what a provider
+   * did for a client that left before any output. Undefined where the client has left, which is settled and logged
+   * then; throws the caller's error where no route served.
    */
-  async try<Success>(attempt: TryRoutesOptions<Success>['attempt']): Promise<TriedAndServed<Success> | undefined> {
+  async try<Success>(
+    attempt: TryRoutesOptions<Success>['attempt'],
+    abandoned: (attempt: AbandonedAttempt) => Served,
+  ): Promise<TriedAndServed<Success> | undefined> {
     const tried = await tryRoutes({
       routes: this.admission.attempts,
       encrypted: this.question.needs.encrypted,
@@ -140,19 +156,23 @@ export class InferenceRequest {
         this.#attemptAt = this.#at();
         this.settlement.attempts = count;
       },
-      onFailed: (route, failure, startedAt) => this.#attemptFailed(route, failure, startedAt),
+      onFailed: (route, failure, startedAt) => {
+        this.#lastFailed = route;
+        this.#attemptFailed(route, failure, startedAt);
+      },
     });
     if (tried.end === 'served') {
       this.deps.meter.attempted(tried.route.publicProviderId, 'served');
       return tried;
     }
     if (tried.end === 'client_left') {
-      await this.settlement.settle('client_left_before_output', undefined);
+      await this.settlement.settle('client_left_before_output', tried.abandoned && abandoned(tried.abandoned));
       this.logged(499, undefined, 'client_left');
       return undefined;
     }
-    await this.settlement.settle('no_output', undefined);
-    setHeaders(this.reply, rateHeaders(this.admission.rate));
+    const { spent } = tried;
+    if (spent === undefined) await this.settlement.settle('no_output', undefined);
+    else await this.settlement.settle('answer_too_large', spent);
     throw tried.error;
   }
 
@@ -190,9 +210,15 @@ export class InferenceRequest {
   }
 
   /** What the meter is told of a serving route. */
-  served(route: Route, reported: ReportedUsage | undefined, producedBytes: number): Served {
+  served(route: Route, reported: ReportedUsage | undefined, producedBytes: number, hiddenTokens = 0): Served {
     const promptTokens = this.question.size.promptTokensLikely;
-    return { route, reported: reported?.usage, counted: { promptTokens, producedBytes } };
+    const counted = { promptTokens, producedBytes, hiddenTokens };
+    return { route, reported: reported?.usage, counted, bounds: this.question.bounds(route) };
+  }
+
+  /** An estimate of the output tokens that a route produces in a time in which it shows none. */
+  outputIn(route: Route, silentMs: number): number {
+    return Math.round((this.deps.admission.view.tokensPerSecond(route) * silentMs) / 1000);
   }
 
   /** Counts what an attempt says about its route, if anything. */
@@ -201,7 +227,7 @@ export class InferenceRequest {
     if (measured !== undefined) this.deps.measurements.add(route.id, measured);
   }
 
-  /** Begins a successful answer: takes it out of Fastify's hands and sends its headers, those of interface 4.7 first. */
+  /** Begins a successful answer: takes it out of Fastify's hands and sends its headers, the service's own first. */
   beginAnswer(route: Route, ...headers: readonly string[]): void {
     this.deps.meter.answering(this.operation, this.deps.monotonicNow() - this.#arrivedAt);
     // What follows is the answer itself, which the whole request's span has.
@@ -245,6 +271,15 @@ export class InferenceRequest {
     return this.#receipt?.witness(upstream, route, sessionId) ?? upstream;
   }
 
+  /** Sets what the answer of a request that was admitted and failed tells beside its error. */
+  #tellRefused(): void {
+    const { plan, attempts, rate, right } = this.admission;
+    const route = this.#lastFailed ?? attempts[0];
+    tell(this.reply, { rate, ...(route === undefined ? {} : { chosen: { plan, route } }) });
+    // The OpenAI SDKs would send the spent ticket again, and show their caller its refusal in place of this error.
+    if (right.kind === 'ticket') this.reply.header('x-should-retry', 'false');
+  }
+
   #attemptFailed(route: Route, failure: AttemptFailure, startedAt: number): void {
     const { view } = this.deps.admission;
     view.punish(failure.outcome, route, startedAt);
@@ -262,14 +297,3 @@ export const measuredOutput = ({ usage, estimated }: Metered, bytes: number): Me
   reasoningTokens: usage.reasoningTokens,
   bytes,
 });
-
-/** Sets headers given as name, value, name, value. */
-function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
-  for (let at = 0; at + 1 < headers.length; at += 2) reply.header(headers[at] ?? '', headers[at + 1]);
-}
-
-/** What a trace says of a request that was refused. */
-const refusalOf = (error: unknown) =>
-  error instanceof ServiceError
-    ? { status: error.status, error: error.type }
-    : { status: 500, error: 'internal_error' };

@@ -13,9 +13,10 @@ export function registerMedia(app: FastifyInstance, deps: InferenceDependencies,
   else registerDisabled(app, '/v1/audio/speech');
 }
 
-/** Off on this deployment: said before any credential is looked at (design 6). */
+/** Off on this deployment. The broker says so before it looks at a credential or reads a body. */
 function registerDisabled(app: FastifyInstance, path: string): void {
-  app.post(path, async () => {
+  const refuse = async (): Promise<void> => {
     throw new ServiceError('media_disabled');
-  });
+  };
+  app.post(path, { config: { beforeBody: refuse } }, refuse);
 }

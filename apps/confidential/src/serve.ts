@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
-import { createMetricsApp, lastWords, listenBacklog, listenProblem } from '@sotto/http';
+import { createMetricsApp, exitMessage, listenBacklog, listenProblem } from '@sotto/http';
 import { type Environment, withSecretFiles } from '@sotto/settings';
-import { createRedisState } from '@sotto/state';
+import { brokerConnectionName, createRedisState } from '@sotto/state';
 import { builtInRegistry } from './built-in-registry.ts';
 import { type BrokerConfig, readConfig, readEarlyConfig } from './config.ts';
 import { brokerEvents } from './events.ts';
@@ -20,7 +20,7 @@ import { type Broker, buildBroker, RegistryFileError } from './wiring.ts';
 export async function serve(given: Environment): Promise<void> {
   // Node itself would print the error as it is, and whatever it quotes.
   process.on('uncaughtException', (error) => {
-    process.stderr.write(lastWords('sotto-confidential', error));
+    process.stderr.write(exitMessage('sotto-confidential', error));
     process.exit(1);
   });
   await start(given).catch(endStart);
@@ -46,7 +46,11 @@ async function start(given: Environment): Promise<void> {
   if (!read.ok) throw new StartError(read.message);
   const { config } = read;
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
-  const state = createRedisState({ url: config.redisUrl, onVolatile });
+  const onExposed = config.isProduction ? events.redisExposed : undefined;
+  const state = createRedisState({
+    ...{ url: config.redisUrl, name: brokerConnectionName },
+    ...{ onVolatile, onExposed, onDenied: events.redisDenied },
+  });
   const tls = await openTls(config.tls, config.origin, Date.now).catch(() => {
     throw new StartError(`CONFIDENTIAL_TLS is \`${config.tls.kind}\`: its files cannot be read or written`);
   });

@@ -4,7 +4,7 @@ import { verifyProvider } from '@sotto/attestation';
 import { providerVendors } from '@sotto/attestation/producers';
 import { AddressLimit, type Leave, leaveServer, randomId, repeat, type ServerOptions } from '@sotto/http';
 import { type FileProblem, type MediaSwitches, parseRegistry, publicRegistry } from '@sotto/router';
-import { HoldBook, LeaseKeeper, type State, shardCount } from '@sotto/state';
+import { type BrokerState, HoldBook, LeaseKeeper, shardCount } from '@sotto/state';
 import { openTracing } from '@sotto/tracing';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -27,7 +27,7 @@ import { TeeSessions } from './tee/tee-sessions.ts';
 import type { VerificationEngine } from './tee/verification-engine.ts';
 
 export interface BrokerOptions {
-  readonly state: State;
+  readonly state: BrokerState;
   readonly logger: Logger;
   /** The provider registry as it stands in the measured image. */
   readonly registryFile: { readonly name: string; readonly bytes: Buffer };
@@ -73,7 +73,7 @@ export class RegistryFileError extends Error {
 const refreshMs = 500;
 const measureMs = 2_000;
 const traceMs = 2_000;
-const tendMs = 1_000;
+const resendMs = 1_000;
 /** One shard after the other: each about once a minute. */
 const reconcileMs = 4_000;
 const leaseMs = 1_000;
@@ -194,14 +194,14 @@ export async function buildBroker(options: BrokerOptions): Promise<Broker> {
     repeat(refreshMs, follow),
     repeat(measureMs, () => measurements.exchange()),
     ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush())]),
-    repeat(tendMs, () => holds.tend()),
+    repeat(resendMs, () => holds.resend()),
     repeat(reconcileMs, async () => {
       reconciled = (reconciled + 1) % shardCount;
       const strays = await holds.reconcile(reconciled);
       if (strays > 0) events.strays({ holds: strays });
     }),
     repeat(leaseMs, async () => {
-      await leases.tend();
+      await leases.renew();
       if (!leases.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
       return !leases.isSettled;
     }),

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import { controlOrigin } from '@sotto/openapi';
+import { controlOrigin } from '@sotto/contract/control';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
@@ -36,7 +36,9 @@ async function registeredRoutes(): Promise<string[]> {
   const watch = (message: unknown): void => {
     const { fastify } = message as { readonly fastify: FastifyInstance };
     fastify.addHook('onRoute', ({ method, url }) => {
-      routes.push(...[method].flat().map((each) => `${each} ${url.replace(/:(\w+)/g, '{$1}')}`));
+      // Each GET has a HEAD of its own.
+      const named = [method].flat().filter((each) => each !== 'HEAD');
+      routes.push(...named.map((each) => `${each} ${url.replace(/:(\w+)/g, '{$1}')}`));
     });
   };
   const initialization = channel('fastify.initialization');

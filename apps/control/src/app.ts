@@ -1,48 +1,51 @@
+import { buildDocument } from '@sotto/contract';
+import { confidentialOrigin } from '@sotto/contract/confidential';
+import { controlOrigin } from '@sotto/contract/control';
 import { createServer, registerHealth, registerOpenApi, type ServerOptions } from '@sotto/http';
-import { buildDocument, confidentialOrigin, controlOrigin } from '@sotto/openapi';
 import { type ProjectionPort, type ReceiptPort, StateUnavailableError } from '@sotto/state';
 import type { Tracing } from '@sotto/tracing';
 import { type ErrorType, errorEnvelope, ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { Billing } from './billing/billing.ts';
-import { type CatalogRoutesDependencies, registerCatalog } from './catalog/catalog-routes.ts';
+import { type CatalogRoutesDependencies, serveCatalog } from './catalog/catalog-routes.ts';
 import type { ConnectedApps } from './connect/connected-apps.ts';
+import { refuseKey } from './credentials/api-credentials.ts';
 import type { SessionDependencies } from './credentials/session-credentials.ts';
 import { isDatabaseUnavailable, orDatabaseFailure } from './database/database.ts';
 import type { ControlEvents } from './events.ts';
-import { registerKeys } from './keys/key-routes.ts';
+import { serveKeys } from './keys/key-routes.ts';
 import { invitationLimit } from './limits/invitation-limit.ts';
 import { ownLimit, registerRateLimits } from './limits/rate-limits.ts';
-import { limitRefusedCredentials } from './limits/refused-credentials.ts';
 import { signInLimits } from './limits/sign-in-limits.ts';
 import type { Mailer } from './mail/mail.ts';
 import { openDashboard } from './pages/dashboard.ts';
 import { registerReference } from './pages/reference.ts';
 import type { Projector } from './projection/projector.ts';
-import { registerRouting } from './routing/routing-routes.ts';
+import { serveRouting } from './routing/routing-routes.ts';
+import { serving } from './serve/serve.ts';
+import { authBasePath } from './sessions/auth-path.ts';
+import { hasSessionCookie } from './sessions/cookies.ts';
 import { authRoutes } from './sessions/plugin.ts';
 import { type SessionSecrets, signAnew } from './sessions/session-secrets.ts';
-import { registerTee } from './tee/tee-routes.ts';
-import { registerAttestationTickets } from './tickets/attestation-tickets.ts';
-import { registerTickets, type TicketDependencies } from './tickets/ticket-routes.ts';
-import { registerUsage } from './usage/usage-routes.ts';
-import { registerInvitations } from './workspaces/invitation-routes.ts';
-import { registerMembers } from './workspaces/member-routes.ts';
-import { registerWorkspaces } from './workspaces/workspace-routes.ts';
+import type { TicketDependencies } from './tickets/mint-ticket.ts';
+import { serveTickets } from './tickets/ticket-routes.ts';
+import { serveUsage } from './usage/usage-routes.ts';
+import { serveInvitations } from './workspaces/invitation-routes.ts';
+import { serveWorkspaces } from './workspaces/workspace-routes.ts';
 
 export interface ControlAppOptions {
-  readonly sessions: SessionDependencies;
+  readonly sessions: Omit<SessionDependencies, 'onVerified'>;
   readonly sessionSecrets: SessionSecrets;
   /** Undefined: nothing is traced. */
   readonly traces?: Pick<Tracing, 'record'> | undefined;
   readonly projector: Projector;
   readonly state: ProjectionPort & ReceiptPort;
-  readonly catalog: Omit<CatalogRoutesDependencies, 'credentials'>;
+  readonly catalog: CatalogRoutesDependencies;
   readonly billing: Billing;
   /** Undefined where it is switched off: none of its routes is there, and access tokens are no bearers. */
   readonly connectedApps: ConnectedApps | undefined;
-  readonly tickets: Omit<TicketDependencies, 'rateLimit' | 'credentials'>;
+  readonly tickets: TicketDependencies;
   readonly mailer: Mailer | undefined;
   readonly limits: { readonly control: number; readonly minting: number; readonly redis: Redis | undefined };
   readonly origin: string;
@@ -56,22 +59,26 @@ export interface ControlAppOptions {
 }
 
 const bodyLimit = 256 * 1024;
+/** A quarter of this is sixty-four of the largest bodies, from one address at once. */
+const arrivingBytes = 64 * 1024 * 1024;
 const maxHeaderBytes = 16 * 1024;
 
-/** What pages of other origins may call: what is public, and what takes an inference key. Never what a session opens. */
-const pagesMayCall =
-  /^\/v1\/(?:models|models\/uptime|catalog\/models|capabilities|billing\/catalog|openapi\.json|routing\/(?:effective|eligible-models)|inference\/[a-z-]+|tee\/.+)$/;
+/** The paths of routes that pages of other origins may call. */
+const openPaths = controlOrigin.routes
+  .filter(({ isOpenToPages = false }) => isOpenToPages)
+  .map(({ path }) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`));
 
 /** The control origin: everything but content. */
 export async function buildApp(options: ControlAppOptions): Promise<FastifyInstance> {
-  const { sessions, events } = options;
+  const { events } = options;
   const dashboard = openDashboard({ folder: options.dashboardFolder, confidentialOrigin: options.confidentialOrigin });
   const app = createServer({
     bodyLimit,
+    arrivingBytes,
     maxHeaderBytes,
     trustProxy: options.trustProxy,
     answerUnknown: dashboard.answer,
-    isOpenToPages: (path) => pagesMayCall.test(path),
+    isOpenToPages: (path) => openPaths.some((open) => open.test(path)),
     onShed: (requests) => events.shed({ requests }),
     onUnexpected: events.unexpected,
     translate: (error) =>
@@ -100,42 +107,57 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
       ...(status >= 500 ? { error: String(status) } : {}),
     });
   });
-  await registerRateLimits(app, options.limits);
-  limitRefusedCredentials(app, options.limits.control);
+  const [sessionSecret] = options.sessionSecrets;
+  const limits = { ...options.limits, sessionSecret, isFile: dashboard.isFile, now: options.now };
+  const onVerified = await registerRateLimits(app, limits);
+  const sessions = { ...options.sessions, onVerified };
   registerHealth(app, options.isReady);
   await app.register(authRoutes, {
     auth: sessions.auth,
     origin: options.origin,
     toEnvelope: authEnvelope,
-    admit: signInLimits(app, options.limits.control),
+    admit: signInLimits(app, { control: options.limits.control, findDevice: sessions.auth.findDevice }),
+    onUnauthenticated: async (request, path) => {
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      const isForSessions = sessionRoutes.has(`${method} ${authBasePath}${path}`);
+      if (isForSessions && !hasSessionCookie(request.headers.cookie)) await refuseKey(sessions, request);
+    },
     onFailed: async (error) => {
       const failure = await orDatabaseFailure(sessions.pool, error);
       if (failure !== error) throw failure;
     },
   });
-  const credentials = { pool: sessions.pool, accessTokens: options.connectedApps !== undefined };
-  registerCatalog(app, { ...options.catalog, credentials });
-  const tickets = { ...options.tickets, credentials, rateLimit: ownLimit(options.limits.minting) };
-  registerTickets(app, tickets);
-  registerAttestationTickets(app, tickets);
-  registerTee(app, { ...tickets, receipts: options.state, confidentialOrigin: options.confidentialOrigin });
-  registerKeys(app, { sessions, projector: options.projector });
-  registerRouting(app, { sessions, credentials, keeper: options.catalog.keeper, projector: options.projector });
-  registerUsage(app, { sessions, credentials, state: options.state, now: options.now });
-  const workspaces = { sessions, projector: options.projector };
-  registerWorkspaces(app, workspaces);
-  registerMembers(app, workspaces);
-  registerInvitations(app, {
-    ...workspaces,
+  const credentials = { pool: sessions.pool, accessTokens: options.connectedApps !== undefined, onVerified };
+  const serve = serving(app, {
+    sessions,
+    credentials,
+    // Each invitation may send a mail to somebody who did not ask for it.
+    limits: {
+      minting: ownLimit(options.limits.minting),
+      invitations: ownLimit(Math.ceil(options.limits.control / 20)),
+    },
+  });
+  const { projector, now } = options;
+  const { pool } = sessions;
+  const { keeper } = options.catalog;
+  serveTickets(app, serve, {
+    ...options.tickets,
+    receipts: options.state,
+    confidentialOrigin: options.confidentialOrigin,
+  });
+  serveCatalog(serve, options.catalog);
+  serveRouting(serve, { pool, keeper, projector });
+  serveUsage(serve, { sessions, credentials, state: options.state, now });
+  serveKeys(serve, { pool, projector });
+  serveWorkspaces(serve, {
+    ...{ pool, projector, events, now },
     mailer: options.mailer,
     origin: options.origin,
-    events,
-    rateLimit: ownLimit(Math.ceil(options.limits.control / 20)),
     admitMail: invitationLimit(app, options.limits.control),
-    now: options.now,
   });
-  options.billing.register(app, sessions);
-  await options.connectedApps?.register(app, sessions);
+  serveInvitations(serve, { pool, projector, now });
+  options.billing.register(app, serve);
+  await options.connectedApps?.register(app, pool, serve);
   const document = buildDocument(controlOrigin);
   registerOpenApi(app, document);
   registerReference(app, [
@@ -145,6 +167,13 @@ export async function buildApp(options: ControlAppOptions): Promise<FastifyInsta
   await dashboard.register(app);
   return app;
 }
+
+/** The routes that take a session and nothing else, such as `GET /v1/auth/list-sessions`. */
+const sessionRoutes: ReadonlySet<string> = new Set(
+  controlOrigin.routes
+    .filter(({ credentials }) => credentials.length === 1 && credentials[0] === 'session')
+    .map(({ method, path }) => `${method.toUpperCase()} ${path}`),
+);
 
 const authTypes: Readonly<Record<number, ErrorType>> = {
   400: 'invalid_request',

@@ -25,6 +25,8 @@ export interface ControlEvents {
   booked(fields: { readonly shard: number; readonly settlements: number; readonly charges: number }): void;
   settlementRejected(fields: { readonly shard: number; readonly streamId: string; readonly reason: string }): void;
   shortfall(fields: { readonly shortfallNusd: bigint }): void;
+  /** Charges that the operator bears for clients that gave up their requests. */
+  waived(fields: { readonly waivedNusd: bigint }): void;
   reaped(fields: { readonly shard: number; readonly holds: number }): void;
   /** Something about money does not add up; the id is an account's, a key's or a transaction's. */
   auditFinding(fields: { readonly what: string; readonly id: string }): void;
@@ -66,6 +68,8 @@ export function controlEvents(logger: Logger): ControlEvents {
     settlementRejected: (fields) => logger.error(fields, 'settlement rejected'),
     shortfall: ({ shortfallNusd }) =>
       logger.error({ shortfallNusd: shortfallNusd.toString() }, 'charge above its wallet'),
+    waived: ({ waivedNusd }) =>
+      logger.debug({ waivedNusd: waivedNusd.toString() }, 'charges of given-up requests waived'),
     reaped: (fields) => logger.warn(fields, 'abandoned holds released'),
     auditFinding: (fields) => logger.error(fields, 'audit finding'),
     orderMoved: (fields) => logger.info(fields, 'order moved'),

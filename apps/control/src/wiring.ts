@@ -87,6 +87,8 @@ const projectMs = 500;
 /** A page of everything is projected anew this often, needed or not. */
 const refreshMs = 2_000;
 const settleMs = 50;
+/** What was set aside as unbookable is tried again at the start, where a new version may book it, and this often. */
+const rebookMs = 3_600_000;
 const reapMs = 2_000;
 const auditMs = 10_000;
 const measureMs = 2_000;
@@ -189,6 +191,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       offers,
       ticketSealingKey: secrets.ticketSealingKey,
       accountRefKey: secrets.accountRefKey,
+      ticketForm: () => epochs.ticketForm,
       ticketTtlMs: options.ticketTtlMs,
       now,
     },
@@ -218,11 +221,11 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
     ...(tracing === undefined ? [] : [repeat(traceMs, () => tracing.flush(), failed('traces'))]),
   ];
   const databaseTasks = [
-    repeat(leaseMs, () => leases.tend(), failed('leases')),
+    repeat(leaseMs, () => leases.renew(), failed('leases')),
     repeat(
       epochMs,
       async () => {
-        await epochs.tend();
+        await epochs.maintain();
         if (!epochs.isSettled) await new Promise((resolve) => setTimeout(resolve, unsettledMs));
         return !epochs.isSettled;
       },
@@ -239,6 +242,7 @@ export async function buildControl(options: ControlOptions): Promise<Control> {
       },
       failed('settler'),
     ),
+    repeat(rebookMs, () => settler.rebook(), failed('rebook')),
     repeat(auditMs, () => audit.step(), failed('audit')),
     repeat(
       reapMs,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { keepMemoryOutOfDumps } from '@sotto/control';
-import { lastWords } from '@sotto/http';
+import { exitMessage } from '@sotto/http';
 import { withSecretFiles } from '@sotto/settings';
 import { readConfig } from './config.ts';
 import { StartError } from './service.ts';
@@ -26,7 +26,7 @@ function end(code: number): void {
 keepMemoryOutOfDumps();
 // Node itself would print the error as it is, and whatever it quotes.
 process.on('uncaughtException', (error) => {
-  process.stderr.write(lastWords('sotto', error));
+  process.stderr.write(exitMessage('sotto', error));
   process.exit(1);
 });
 // Before anything is started, so that an early Ctrl-C leaves nothing behind.

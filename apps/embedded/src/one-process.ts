@@ -9,7 +9,7 @@ import {
 import { buildControl, type Control, printMail, readBillingPlan, smtpMail } from '@sotto/control';
 import { createMetricsApp, listenBacklog, listenProblem } from '@sotto/http';
 import { setting } from '@sotto/settings';
-import { createMemoryState, MemoryStore, type State } from '@sotto/state';
+import { type BrokerState, controlClient, createMemoryState, MemoryStore, type State } from '@sotto/state';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { EmbeddedConfig } from './config.ts';
@@ -49,7 +49,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
     sealing,
   );
   const control: Control = await buildControl({
-    state: createMemoryState({ store }),
+    state: createMemoryState({ store, newClient: controlClient }),
     isAlone: true,
     logger: logger.child({ process: 'control' }),
     databaseUrl: options.databaseUrl,
@@ -95,7 +95,7 @@ export async function startOneProcess(options: OneProcessOptions): Promise<Runni
 
 async function openBroker(
   { config, files, logger, origins, verification }: OneProcessOptions,
-  state: State,
+  state: BrokerState,
   secrets: { readonly ticketSealingKey: Buffer; readonly settlementMacKey: Buffer },
 ): ReturnType<typeof buildBroker> {
   const bytes = await readFile(files.registryFile).catch(() => {

@@ -28,6 +28,12 @@ const nonceLifeMs = 60_000;
 /** By one address. A broker asks twice for its secrets, once in its life. */
 const requestsPerMinute = 120;
 
+/**
+ * Brokers of version 0.1.0 show a keeper evidence in the form for clients. It names the key that they prove on this very
+ * connection, as the other form does, so that a client's evidence is of no use here to anybody else.
+ */
+const audiences = ['keeper', 'client'] as const;
+
 const releaseSchema = z.object({
   nonce: z.string().regex(/^[0-9a-f]{64}$/),
   evidence: z.unknown(),
@@ -73,7 +79,7 @@ export function buildKeeper({ origin, tls, pins, secrets, verify, events, now }:
       const { nonce, evidence } = readQuestion(request.body);
       const tlsSpki = keyOf(request);
       if (!nonces.isGood(nonce, tlsSpki)) throw new ServiceError('conflict', staleNonce);
-      const challenge = { nonce, origin, tlsSpki, pins: pins(), now: new Date(now()) };
+      const challenge = { nonce, origin, audiences, tlsSpki, pins: pins(), now: new Date(now()) };
       const { verdict, checks, teeType } = await verify(evidence, challenge);
       if (!meetsVerdict(verdict, 'hardware_verified')) {
         const found = checks.flatMap((check) => (check.outcome === 'passed' ? [] : [check]));

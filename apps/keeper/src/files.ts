@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type GatewayPins, gatewayPinsSchema } from '@sotto/attestation';
 import { isSecretName } from '@sotto/settings';
+import { problemOf } from '@sotto/wire';
 import { z } from 'zod';
 
 /** A file of the keeper's cannot be used: one line that says what is wrong with it, without a secret of it. */
 export class FileError extends Error {}
 
-const pinsSchema = z.object({ gateway: gatewayPinsSchema });
+/** `providers` is for clients: one file may serve both. */
+const pinsSchema = z.strictObject({ gateway: gatewayPinsSchema, providers: z.unknown().optional() });
 
 /**
  * Reads which brokers get the secrets, in the form that clients take for their pins. It must pin provider registries, too: the
@@ -16,9 +18,7 @@ const pinsSchema = z.object({ gateway: gatewayPinsSchema });
 export function parsePins(text: string): GatewayPins {
   const parsed = pinsSchema.safeParse(json(text));
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const place = issue?.path.map(String).join('.') || 'it';
-    throw new FileError(`PINS_FILE: ${place}: ${issue?.message ?? 'is malformed'} (docs/guides/verify.md#pins)`);
+    throw new FileError(`PINS_FILE: ${problemOf(parsed.error, 'it')} (docs/guides/verify.md#pins)`);
   }
   const { gateway } = parsed.data;
   if (gateway.tdx === undefined && gateway.sev_snp === undefined) {

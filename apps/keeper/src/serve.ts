@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto';
 import { verifyGateway } from '@sotto/attestation';
-import { lastWords, leaveServer, listenProblem, openLogOutlet, openTlsFiles } from '@sotto/http';
+import { exitMessage, leaveServer, listenProblem, openLogOutlet, openTlsFiles } from '@sotto/http';
 import type { Environment } from '@sotto/settings';
 import { pino } from 'pino';
 import { buildKeeper } from './build-keeper.ts';
@@ -15,7 +15,7 @@ const leave = { announceMs: 0, graceMs: 10_000 };
 /** Runs the keeper until a signal ends it. */
 export async function serve(environment: Environment): Promise<void> {
   process.on('uncaughtException', (error) => {
-    process.stderr.write(lastWords('sotto-keeper', error));
+    process.stderr.write(exitMessage('sotto-keeper', error));
     process.exit(1);
   });
   await start(environment).catch((error: unknown) => {

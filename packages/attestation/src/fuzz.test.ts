@@ -76,7 +76,8 @@ describe('whatever is handed to a verifier, it answers, and does not believe it'
   it('as the evidence document of a provider', () =>
     refuses(async (input) => {
       const route = { provider: 'p', model: 'm', privacyClass: 'tee' } as const;
-      const { verdict, checks } = await verifyProvider(input, { nonce: challenge.nonce, ...route, ...time });
+      const pinned = { family: 'near', upstreamModel: 'm', pins: undefined } as const;
+      const { verdict, checks } = await verifyProvider(input, { nonce: challenge.nonce, ...route, ...pinned, ...time });
       expect(['unavailable', 'untrusted']).toContain(verdict);
       return checks;
     }));

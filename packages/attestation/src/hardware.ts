@@ -2,7 +2,8 @@ import { type GatewayChallenge, type GatewayVerification, verifyGatewayUnder } f
 import type { VerificationTime } from './moment.ts';
 import { nvidiaIntermediates } from './nvidia/nvidia-intermediates.ts';
 import { type NvidiaEvidence, type NvidiaVerification, verifyNvidiaUnder } from './nvidia/verify-nvidia.ts';
-import { type ProviderChallenge, type ProviderVerification, verifyProviderUnder } from './provider/verify-provider.ts';
+import type { ProviderChallenge } from './provider/provider-challenge.ts';
+import { type ProviderVerification, verifyProviderUnder } from './provider/verify-provider.ts';
 import { amdRoots } from './snp/amd-roots.ts';
 import { type SnpEvidence, type SnpPolicy, type SnpVerification, verifySnpUnder } from './snp/verify-snp.ts';
 import { intelSgxRoot } from './tdx/intel-root.ts';

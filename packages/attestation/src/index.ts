@@ -27,14 +27,16 @@ export {
 } from './nvidia/verify-nvidia.ts';
 export type { ProviderGpu } from './provider/check-gpu.ts';
 export { type ProviderCheckName, providerChecks } from './provider/family-check.ts';
-export { type ProviderEvidence, type ProviderFamily, providerEvidenceSchema } from './provider/provider-evidence.ts';
+export type { ProviderChallenge } from './provider/provider-challenge.ts';
+export {
+  type ProviderEvidence,
+  type ProviderFamily,
+  providerEvidenceSchema,
+  providerFamilies,
+} from './provider/provider-evidence.ts';
 export type { ProviderKey } from './provider/provider-key.ts';
 export { measurementSchema, type ProviderPins, providerPinsSchema } from './provider/provider-pins.ts';
-export type {
-  ProviderChallenge,
-  ProviderEvidenceCheckName,
-  ProviderVerification,
-} from './provider/verify-provider.ts';
+export type { ProviderEvidenceCheckName, ProviderVerification } from './provider/verify-provider.ts';
 export {
   type ProviderReceiptCheckName,
   providerReceiptChecks,
@@ -57,6 +59,7 @@ export {
 export { canonicalJson } from './statement/canonical-json.ts';
 export { type KeySet, keySetDigest, keySetSchema } from './statement/key-set.ts';
 export {
+  type Audience,
   isNonce,
   reportDataOf,
   type Statement,

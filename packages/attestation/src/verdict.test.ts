@@ -19,6 +19,15 @@ it('orders verdicts as the interface does, not as strings sort', () => {
   expect(meetsVerdict('cryptographically_checked', 'hardware_verified')).toBe(false);
 });
 
+it.each(['hardware-verified', '', null, undefined, 'toString'])('never meets %j, which is no verdict', (word) => {
+  for (const verdict of verdicts) {
+    expect(meetsVerdict(verdict, word as never)).toBe(false);
+    expect(meetsVerdict(word as never, verdict)).toBe(false);
+    expect(() => compareVerdicts(verdict, word as never)).toThrow(/^verdicts are unavailable, untrusted, .*; got /);
+    expect(() => compareVerdicts(word as never, verdict)).toThrow(TypeError);
+  }
+});
+
 it('climbs exactly as far as the checks carry', () => {
   expect(judge([], rungs)).toBe('untrusted');
   expect(judge(passed('claims'), rungs)).toBe('policy_matched');

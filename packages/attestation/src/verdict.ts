@@ -13,14 +13,17 @@ export const verdicts = [
 ] as const;
 export type Verdict = (typeof verdicts)[number];
 
-/** Negative when `left` is weaker, 0 when equal, positive when stronger. */
+const isVerdict = (word: unknown): boolean => verdicts.some((verdict) => verdict === word);
+
+/** Negative when `left` is weaker, 0 when equal, positive when stronger. Throws `TypeError` for an unknown word. */
 export function compareVerdicts(left: Verdict, right: Verdict): number {
-  return verdicts.indexOf(left) - verdicts.indexOf(right);
+  if (isVerdict(left) && isVerdict(right)) return verdicts.indexOf(left) - verdicts.indexOf(right);
+  throw new TypeError(`verdicts are ${verdicts.join(', ')}; got ${String(isVerdict(left) ? right : left)}`);
 }
 
-/** Whether `verdict` is at least `minimum`. */
+/** Whether `verdict` is at least `minimum`. An unknown word, on either side, may be misspelt: false. */
 export function meetsVerdict(verdict: Verdict, minimum: Verdict): boolean {
-  return compareVerdicts(verdict, minimum) >= 0;
+  return isVerdict(verdict) && isVerdict(minimum) && compareVerdicts(verdict, minimum) >= 0;
 }
 
 /** One check and how it ended. A check that could not be made says why, and never raises a verdict. */

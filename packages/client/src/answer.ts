@@ -12,6 +12,13 @@ export const answerFrom = (response: Response): ContentAnswer => ({
   toResponse: () => response,
 });
 
+/** A refusal that forbids to send the spent ticket again. An SDK above this client may try: each try has its own ticket. */
+export function withoutNoRetry({ body, status, headers }: Response): Response {
+  const kept = new Headers(headers);
+  kept.delete('x-should-retry');
+  return new Response(body, { status, headers: kept });
+}
+
 /** `fetch` decodes a body, and leaves the headers that speak of it as it was. */
 const ofEncoding = new Set(['content-encoding', 'content-length']);
 

@@ -9,6 +9,7 @@ export const clientErrors = {
     'The evidence was not made for our nonce, origin and key set: it is old, or of another place. Nothing of the content was sent.',
   connection_not_verified: 'The connection is not to a TLS key that was verified. Nothing of the content was sent.',
   origin_invalid: 'An origin must be of the form https://host:port; plain http is for this machine only.',
+  option_invalid: 'An option of the client is unknown or has a value that it does not take.',
   confidential_unreachable: 'The confidential origin cannot be reached. Nothing of the content was sent.',
   control_unreachable: 'The control origin cannot be reached. Nothing was sent to the confidential origin.',
   inference_ticket_failed: 'The control origin gave no usable ticket. Nothing of the content was sent.',

@@ -1,13 +1,7 @@
 import { type NodePlatformOptions, nodePlatform } from './platform/node-platform.ts';
-import {
-  type AskE2ee,
-  type DevelopmentOptions,
-  makeE2eeChat,
-  makePrivateFetch,
-  type PrivateFetchOptions,
-} from './private/create-private-fetch.ts';
+import { type AskE2ee, makeE2eeChat, makePrivateFetch } from './private/create-private-fetch.ts';
 import type { PrivateFetch } from './private/private-fetch.ts';
-
+import type { DevelopmentOptions, PrivateFetchOptions } from './private/private-options.ts';
 import { type VerificationReport, type VerifyOptions, verifyWith } from './report/verify.ts';
 
 export { type AttestedKey, type EnclaveKey, readPublicKey } from './e2ee/enclave-key.ts';
@@ -19,9 +13,11 @@ export { ClientError, type ClientErrorCode, clientErrors } from './errors.ts';
 export type { AcceptableVerdict } from './gateway/acceptance.ts';
 export type { OriginVerification } from './gateway/verify-origin.ts';
 export { type ClientPins, shippedPins } from './pins/client-pins.ts';
+export type { EnclavePins } from './pins/enclave-pins.ts';
 export { readPins } from './pins/read-pins.ts';
-export type { AskE2ee, PrivateFetchOptions } from './private/create-private-fetch.ts';
+export type { AskE2ee } from './private/create-private-fetch.ts';
 export type { PrivateFetch } from './private/private-fetch.ts';
+export type { PrivateFetchOptions } from './private/private-options.ts';
 export { reportJson } from './report/report-json.ts';
 export type { VerificationReport, VerifyOptions } from './report/verify.ts';
 
@@ -31,7 +27,8 @@ export type NodeOptions = Partial<NodePlatformOptions>;
 /**
  * Makes a `fetch` for any OpenAI SDK (`baseURL`: the confidential origin with `/v1`; the SDK's own key is never sent) that
  * speaks the private flow: tickets from the control origin by `apiKey`, content to the confidential origin alone, and
- * there only over connections whose TLS key an accepted attestation names. Throws `origin_invalid`.
+ * there only over connections whose TLS key an accepted attestation names. Throws `origin_invalid`,
+ * `option_invalid`.
  */
 export function createPrivateFetch({
   selfSigned = false,
@@ -40,8 +37,8 @@ export function createPrivateFetch({
   return makePrivateFetch(nodePlatform({ selfSigned }), options);
 }
 
-/** Verifies a confidential origin (with or without `/v1`) and reports every check. Throws `origin_invalid` alone. */
-export function verify(
+/** Verifies a confidential origin (with or without `/v1`) and reports every check. Throws `origin_invalid`, `option_invalid`. */
+export async function verify(
   origin: string,
   { selfSigned = false, ...options }: VerifyOptions & NodeOptions = {},
 ): Promise<VerificationReport> {
@@ -50,7 +47,8 @@ export function verify(
 
 /**
  * Makes a chat that only the provider's verified enclave can read: each request is encrypted here, under new keys, and its
- * answer opened here. Text only: what cannot be encrypted is refused before anything is sent. Throws `origin_invalid`.
+ * answer opened here. Text only: what cannot be encrypted is refused before anything is sent. Throws `origin_invalid`,
+ * `option_invalid`.
  */
 export function createE2eeChat({
   selfSigned = false,

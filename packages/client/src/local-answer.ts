@@ -33,12 +33,8 @@ const statuses: Partial<Record<ClientErrorCode, { readonly status: number; reado
  */
 export function answerOfFailure(error: ClientError): Response {
   const { status, retry } = statuses[error.code] ?? { status: 502, retry: false };
-  const body = { message: error.message, type: error.code, request_id: localId() };
-  return answer(
-    status,
-    { error: error.param === undefined ? body : { ...body, param: error.param } },
-    retry ? {} : noRetry,
-  );
+  const { code: type, message, param } = error;
+  return answer(status, errorEnvelope({ type, message, param }, localId()), retry ? {} : noRetry);
 }
 
 /** A request that the service would refuse, refused here: it was not sent anywhere. */

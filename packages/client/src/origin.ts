@@ -8,7 +8,8 @@ export interface ServiceOrigin {
 
 /**
  * Reads the address of one of the service's origins, with or without its `/v1`. Plain http is taken on loopback alone:
- * elsewhere whoever is on the way would read along. Throws `origin_invalid`, naming the setting.
+ * elsewhere whoever is on the way would read along. A dot at the end of a host is refused: with it the same host would pass
+ * for another origin. Throws `origin_invalid`, naming the setting.
  */
 export function readOrigin(name: string, address: string): ServiceOrigin {
   const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -16,15 +17,25 @@ export function readOrigin(name: string, address: string): ServiceOrigin {
   const secure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback);
   const isBare = url !== undefined && /^\/(?:v1\/?)?$/.test(url.pathname) && url.search === '' && url.hash === '';
   if (!secure || !isBare || url.username !== '' || url.password !== '') throw new ClientError('origin_invalid', name);
+  if (url.hostname.endsWith('.')) {
+    const detail = `Write the host without the dot at its end; got ${url.hostname}.`;
+    throw new ClientError('origin_invalid', name, { detail });
+  }
   return { origin: url.origin, isLoopback };
 }
 
 /** The key goes to one of them and the content to the other: one place for both would join what the service keeps apart. */
 export function requireApart(control: ServiceOrigin, confidential: ServiceOrigin): void {
-  if (control.origin !== confidential.origin) return;
+  if (placeOf(control) !== placeOf(confidential)) return;
   const detail = 'The control origin, where the key goes, cannot be the confidential origin, too.';
   throw new ClientError('origin_invalid', 'controlOrigin', { detail });
 }
+
+/** The form in which origins are compared. This machine's usual names all mean the server at their port. */
+const placeOf = ({ origin }: ServiceOrigin): string => {
+  const { hostname, port, protocol } = new URL(origin);
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname) ? `${protocol}//localhost:${port}` : origin;
+};
 
 const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { networkOf } from './network.ts';
 
 export interface AddressLimitOptions {
   readonly perMinute: number;
@@ -33,14 +33,4 @@ export class AddressLimit {
     this.#counts.set(caller, count);
     return count > perMinute ? Math.max(1, Math.ceil((this.#endsAt - at) / 1000)) : undefined;
   }
-}
-
-/** Whoever has one IPv6 address has its whole /64. */
-function networkOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
-  const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - groups.length - after.length }, () => '0');
-  return [...groups, ...zeros, ...after].slice(0, 4).join(':');
 }

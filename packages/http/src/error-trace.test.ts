@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastWords, traceOf } from './error-trace.ts';
+import { exitMessage, traceOf } from './error-trace.ts';
 
 const secret = 'a-secret-of-somebody';
 /** As many lines that look like places as a stack has at most. */
@@ -12,7 +12,7 @@ describe('what is told of a foreign error', () => {
     const trace = traceOf(error);
     expect(trace).toMatchObject({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' });
     expect(trace.at).toMatch(/^at .*error-trace\.test\.ts:\d+:\d+\)?$/);
-    expect(lastWords('broker', error)).toBe(
+    expect(exitMessage('broker', error)).toBe(
       `broker: ended by an unexpected TypeError ERR_INVALID_ARG_TYPE ${trace.at}\n`,
     );
   });
@@ -45,7 +45,7 @@ describe('what is told of a foreign error', () => {
     ['an object', { message: secret, stack: `    at ${secret} (x:1:1)` }],
     ['a stack of its own', Object.assign(new Error('no'), { stack: { at: secret } })],
   ])('is nothing that it has as %s', (_, error) => {
-    expect(lastWords('broker', error)).not.toContain(secret);
+    expect(exitMessage('broker', error)).not.toContain(secret);
     expect(Object.values(traceOf(error)).join(' ')).not.toContain(secret);
   });
 

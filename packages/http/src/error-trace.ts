@@ -39,7 +39,7 @@ function placeOf({ message, stack }: Error): string {
 }
 
 /** The last line of a process that ends by an error that nobody caught; for stderr. */
-export function lastWords(process: string, error: unknown): string {
+export function exitMessage(process: string, error: unknown): string {
   const { name, code, at } = traceOf(error);
   return `${process}: ended by an unexpected ${[name, code, at].filter((part) => part !== '').join(' ')}\n`;
 }

@@ -1,12 +1,15 @@
 export { AddressLimit } from './address-limit.ts';
+export { mayBeLarge, takeBodies } from './bodies/arriving-bodies.ts';
 export { bearerToken } from './credentials.ts';
-export { type ErrorTrace, lastWords, traceOf } from './error-trace.ts';
+export { type ErrorTrace, exitMessage, traceOf } from './error-trace.ts';
 export { registerHealth } from './health.ts';
 export { readJsonBody } from './json-body.ts';
+export { areJsonTextsWithinBounds } from './json-bounds.ts';
 export { type Leave, leaveServer } from './leave-server.ts';
 export { listenProblem } from './listen-problem.ts';
 export { type LogOutlet, openLogOutlet } from './log-outlet.ts';
 export { createMetricsApp } from './metrics-app.ts';
+export { networkOf } from './network.ts';
 export { registerOpenApi } from './openapi-route.ts';
 export { randomId } from './random-id.ts';
 export { type Repeated, repeat } from './repeat.ts';

@@ -12,7 +12,7 @@ export interface Leave {
 }
 
 /** How long last words may take to be said. */
-const lastWordsMs = 1_000;
+const lastAnswersMs = 1_000;
 
 /**
  * Closes a server so that nobody notices who asks through a balancer. While its going is announced everything is served,
@@ -35,7 +35,7 @@ export async function leaveServer(app: FastifyInstance, { announceMs, graceMs, b
   await Promise.race([closed, pause(graceMs / 2)]);
   if (breakOff !== undefined) {
     breakOff();
-    await Promise.race([closed, pause(lastWordsMs)]);
+    await Promise.race([closed, pause(lastAnswersMs)]);
   }
   server.closeAllConnections();
   await closed;

@@ -5,19 +5,25 @@ import type { TlsOptions } from 'node:tls';
 import { errorEnvelope, errorHeaders, headerNames, ServiceError } from '@sotto/wire';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { answerClientError, answerConnect } from './bare-answers.ts';
-import { boundArrivingBodies } from './body-budget.ts';
+import { ArrivingBodies, takeBodies } from './bodies/arriving-bodies.ts';
 import { type ErrorTrace, traceOf } from './error-trace.ts';
+import { inTurn } from './in-turn.ts';
 import { LoadGate } from './load-gate.ts';
 import { refuseOddRequests } from './odd-requests.ts';
 import { openToPages } from './open-to-pages.ts';
 import { takeProxyHeaders } from './proxy-protocol/behind-proxies.ts';
 import { requestId } from './request-id.ts';
+import { cutSlowReaders, type SlowReadersOptions } from './slow-readers.ts';
 
 export interface ServerOptions {
   /** The largest request body in bytes. */
   readonly bodyLimit: number;
-  /** What large bodies that are still arriving may have of memory together, in bytes; default 512 MiB. */
+  /** The bytes that bodies which are still arriving may hold together. Default: 512 MiB. */
   readonly arrivingBytes?: number;
+  /** After so long without a byte a body is given up, in ms. Default: 10 s. */
+  readonly bodyIdleMs?: number;
+  /** How long clients may take for their answers. Default: five minutes without a byte, ten minutes for the rest. */
+  readonly slowReaders?: SlowReadersOptions;
   /** The largest request line and headers together, in bytes. */
   readonly maxHeaderBytes: number;
   /** Proxies whose forwarded headers are believed, by address or by distance; false: none. */
@@ -45,8 +51,9 @@ export interface ServerOptions {
  * 405 beside 404, bodies as bytes until a handler reads them, and nothing cached.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
+  const { arrivingBytes = 512 * 1024 * 1024, bodyIdleMs = 10_000 } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const known = brokenOff(error, request) ?? toServiceError(error, options, request.id);
+    const known = toServiceError(error, options, request.id);
     options.onRefused?.(known, request);
     sendError(known, request, reply);
   };
@@ -56,7 +63,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     trustProxy: options.trustProxy,
     genReqId: requestId,
     requestIdHeader: false,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     // What arrives while closing gets our own envelope, below.
     return503OnClosing: false,
     serverFactory: (handler) => {
@@ -65,8 +72,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     frameworkErrors: (error, request, reply) => refuse(error, request, reply),
   });
+  const bodies = new ArrivingBodies({ budget: arrivingBytes, idleMs: bodyIdleMs });
+  const looking = setInterval(() => bodies.tick(), bodies.tickMs).unref();
+  app.addHook('onClose', async () => clearInterval(looking));
+  app.decorate('arrivingBodies', bodies);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  takeBodies(app, 'application/json');
   app.setErrorHandler(refuse);
   openToPages(app, options.isOpenToPages);
   let closing = false;
@@ -79,7 +90,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
     return done(new ServiceError('service_unavailable'));
   });
   refuseOddRequests(app);
-  boundArrivingBodies(app, { bodyLimit: options.bodyLimit, budget: options.arrivingBytes ?? defaultArrivingBytes });
   app.setNotFoundHandler((request, reply) => {
     if (options.answerUnknown?.(request, reply) !== true) refuseUnknown(app, request, reply);
   });
@@ -102,12 +112,14 @@ const timeouts = {
  */
 export const listenBacklog = 4096;
 
-function makeServer({ tls, proxies, maxHeaderBytes }: ServerOptions, handler: RequestListener): Server {
+function makeServer(options: ServerOptions, handler: RequestListener): Server {
+  const { tls, proxies, maxHeaderBytes, slowReaders = { stillMs: 300_000, restMs: 600_000 } } = options;
   // Node's own refusal of a request without a host has no body: ours follows below.
   const settings = { maxHeaderSize: maxHeaderBytes, requireHostHeader: false, ...timeouts };
   const server =
     tls === undefined ? createHttpServer(settings, handler) : createHttpsServer({ ...settings, ...tls }, handler);
   if (proxies !== undefined) takeProxyHeaders(server, proxies);
+  cutSlowReaders(server, slowReaders);
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
   // What a client expects beyond `100-continue` may be ignored (RFC 9110, 10.1.1); Node would answer without a body.
@@ -115,7 +127,6 @@ function makeServer({ tls, proxies, maxHeaderBytes }: ServerOptions, handler: Re
   return server;
 }
 
-const defaultArrivingBytes = 512 * 1024 * 1024;
 const shedReportMs = 1000;
 
 /** Lets a request in when there is time for it. Health is answered always: an overloaded process lives, and is ready. */
@@ -131,21 +142,30 @@ function gated({ isOpenToPages, onShed }: ServerOptions, handler: RequestListene
     if (shed > 0) onShed(shed);
     shed = 0;
   }, shedReportMs).unref();
-  const admitting: RequestListener = (request, response) => {
-    const path = request.url ?? '';
-    if (path === '/healthz' || path === '/readyz') return handler(request, response);
+  const refuseAs =
+    (error: ServiceError): RequestListener =>
+    (request, response) => {
+      const isOpen = isOpenToPages(request.url?.split('?')[0] ?? '');
+      if (!request.socket.destroyed) refuseBarely(response, error, isOpen);
+    };
+  const refuseForLoad = refuseAs(overloaded);
+  const admit: RequestListener = (request, response) =>
     gate.admit({
       begin() {
-        // Whoever has left while it waited wants nothing more.
+        // The client has left while its request waited.
         if (request.socket.destroyed) return gate.ended();
         response.once('close', () => gate.ended());
         handler(request, response);
       },
       refuse() {
         shed += 1;
-        if (!request.socket.destroyed) refuseForLoad(response, isOpenToPages(path.split('?')[0] ?? ''));
+        refuseForLoad(request, response);
       },
     });
+  const admitInTurn = inTurn(admit, refuseAs(crowded));
+  const admitting: RequestListener = (request, response) => {
+    const isHealth = request.url === '/healthz' || request.url === '/readyz';
+    (isHealth ? handler : admitInTurn)(request, response);
   };
   return { admitting, stop: () => clearInterval(report) };
 }
@@ -154,11 +174,15 @@ const overloaded = new ServiceError('service_unavailable', {
   message: 'More requests come than can be served now. Nothing was done: send this one again after `retry-after`.',
 });
 
-/** As little work as a refusal can be: what it takes is taken from those that are served. */
-function refuseForLoad(response: ServerResponse, isOpen: boolean): void {
+const crowded = new ServiceError('service_unavailable', {
+  message: 'Too many requests wait on this connection. Nothing was done: send this one again on another connection.',
+});
+
+/** Refuses a request with as little work as possible: requests that are served lack the time it takes. */
+function refuseBarely(response: ServerResponse, error: ServiceError, isOpen: boolean): void {
   const id = requestId();
-  const body = JSON.stringify(errorEnvelope(overloaded, id));
-  response.writeHead(overloaded.status, [
+  const body = JSON.stringify(errorEnvelope(error, id));
+  response.writeHead(error.status, [
     'content-type',
     'application/json; charset=utf-8',
     'content-length',
@@ -176,7 +200,8 @@ function refuseForLoad(response: ServerResponse, isOpen: boolean): void {
 
 /** Sends an error in the envelope, with the headers that belong to it. */
 export function sendError(error: ServiceError, request: FastifyRequest, reply: FastifyReply): void {
-  if (error.type === 'payload_too_large') lingerBeforeClosing(request, reply);
+  // A client that has stopped sending sees the answer also where the connection is closed with it.
+  if (!request.raw.complete && error.type !== 'request_timeout') lingerBeforeClosing(request, reply);
   reply
     .code(error.status)
     .headers({ ...errorHeaders(error), 'cache-control': 'no-store', [headerNames.requestId]: request.id })
@@ -187,33 +212,27 @@ export function sendError(error: ServiceError, request: FastifyRequest, reply: F
 const lingerMs = 2000;
 
 /**
- * To close while the client is still sending its body resets the connection, and the client sees that instead of our
- * answer. So the rest is read for a while, by Node itself once the answer has gone, before the connection is closed.
+ * Gives a client time to see its refusal. To close a connection on which a body is still arriving resets it, and the client
+ * sees that instead of our answer. So Node reads the rest and throws it away for a while before the connection is closed.
  */
 function lingerBeforeClosing({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection');
-  const close = setTimeout(() => raw.socket.destroy(), lingerMs).unref();
-  raw.once('close', () => clearTimeout(close));
+  // Answers to earlier requests of this connection may still be on their way.
+  reply.raw.once('finish', () => {
+    if (raw.complete) return;
+    const close = setTimeout(() => raw.destroy(), lingerMs).unref();
+    raw.once('close', () => clearTimeout(close));
+  });
   raw.resume();
 }
 
 const frameworkErrors: Readonly<Record<string, () => ServiceError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new ServiceError('payload_too_large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ServiceError('unsupported_media_type'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new ServiceError('invalid_request', { message: 'The body does not match its `content-length`.' }),
-  FST_ERR_CTP_EMPTY_JSON_BODY: () => new ServiceError('invalid_request', { message: 'The body is empty; send JSON.' }),
   FST_ERR_BAD_URL: () => new ServiceError('invalid_request', { message: 'The URL is malformed.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('not_found'),
   FST_ERR_ASYNC_CONSTRAINT: () => new ServiceError('invalid_request'),
   ERR_HTTP_REQUEST_TIMEOUT: () => new ServiceError('request_timeout'),
 };
-
-/** The client has gone, or what followed its headers was no HTTP, before its body was whole: that is no surprise. */
-const brokenOff = (error: unknown, { raw }: FastifyRequest): ServiceError | undefined =>
-  error instanceof Error && 'code' in error && error.code === 'ECONNRESET' && !raw.complete
-    ? new ServiceError('invalid_request', { message: 'The body did not arrive whole.' })
-    : undefined;
 
 function toServiceError(error: unknown, options: ServerOptions, id: string): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -225,7 +244,7 @@ function toServiceError(error: unknown, options: ServerOptions, id: string): Ser
   return new ServiceError('internal_error', { ambiguous: true });
 }
 
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 function refuseUnknown(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): void {
   const path = request.url.split('?')[0] ?? '';

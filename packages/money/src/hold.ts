@@ -1,4 +1,5 @@
 import { type Nusd, picoToNusdRoundedUp } from './amounts.ts';
+import type { Usage } from './cost.ts';
 import type { Price } from './price.ts';
 
 /** Upper bounds of what one attempt can use. */
@@ -10,7 +11,7 @@ export interface TokenBounds {
 }
 
 /**
- * The most one attempt can cost: a true bound, so that a charge never exceeds its hold (design 5).
+ * The most one attempt can cost: a true bound, so that a charge never exceeds its hold.
  * Every prompt token counts at the dearest of the input prices that a prompt of up to this size can meet, every
  * completion token at the dearest of the output prices.
  */
@@ -30,7 +31,28 @@ export function dearestCost(bounds: TokenBounds, price: Price): Nusd {
   );
 }
 
-/** Splits a cost into what the hold covers and the excess that is the operator's (design 5). */
+/**
+ * Usage within the bounds of a hold. A provider's counts beyond them are not believed: they would be charged up to the
+ * hold, fill rate limits, and make sums of them overflow.
+ */
+export const clampUsage = (usage: Usage, bounds: TokenBounds): Usage => {
+  const promptTokens = Math.min(usage.promptTokens, bounds.promptTokens);
+  const cachedTokens = Math.min(usage.cachedTokens, promptTokens);
+  const completionTokens = Math.min(usage.completionTokens, bounds.completionTokens);
+  return {
+    promptTokens,
+    cachedTokens,
+    cacheWriteTokens: Math.min(usage.cacheWriteTokens, promptTokens - cachedTokens),
+    completionTokens,
+    reasoningTokens: Math.min(usage.reasoningTokens, completionTokens),
+    ...(usage.images === undefined ? {} : { images: Math.min(usage.images, bounds.images ?? 0) }),
+    ...(usage.inputCharacters === undefined
+      ? {}
+      : { inputCharacters: Math.min(usage.inputCharacters, bounds.inputCharacters ?? 0) }),
+  };
+};
+
+/** Splits a cost into what the hold covers and the excess, which the operator bears. */
 export function capToHold(costNusd: Nusd, holdNusd: Nusd): { readonly chargeNusd: Nusd; readonly excessNusd: Nusd } {
   const chargeNusd = costNusd < holdNusd ? costNusd : holdNusd;
   return { chargeNusd, excessNusd: costNusd - chargeNusd };

@@ -11,8 +11,8 @@ export {
 } from './amounts.ts';
 export { cost, noUsage, type Usage } from './cost.ts';
 export { shiftDecimal } from './decimal.ts';
-export { capToHold, dearestCost, type TokenBounds } from './hold.ts';
-export { bytesPerToken, countedUsage, type Metered, type MeterReading, meter } from './meter.ts';
+export { capToHold, clampUsage, dearestCost, type TokenBounds } from './hold.ts';
+export { bytesPerToken, type CountedOutput, countedUsage, type Metered, type MeterReading, meter } from './meter.ts';
 export {
   applyOrderEvent,
   type OrderEffect,

@@ -183,7 +183,8 @@ describe('whoPays', () => {
 describe('meter', () => {
   const counted = { promptTokens: 100, producedBytes: 401 };
   const reported = usage({ promptTokens: 90, completionTokens: 70 });
-  const reading = { reported, counted, price, holdNusd: 10_000_000n };
+  const bounds = { promptTokens: 1000, completionTokens: 1000, images: 1, inputCharacters: 7 };
+  const reading = { reported, counted, bounds, price, holdNusd: 10_000_000n };
 
   it("charges the provider's own usage", () => {
     expect(meter({ ...reading, end: 'completed' })).toMatchObject({
@@ -214,7 +215,7 @@ describe('meter', () => {
       'total_time_ran_out',
     ] as const)
       expect(meter({ ...spoken, end })).toMatchObject({ chargeNusd: 105_000n, excessNusd: 0n, estimated: false });
-    for (const end of ['provider_broke', 'shut_down', 'no_output', 'client_left_before_output'] as const)
+    for (const end of ['provider_broke', 'shut_down', 'no_output'] as const)
       expect(meter({ ...spoken, end }).chargeNusd).toBe(0n);
     const image = {
       ...spoken,
@@ -222,6 +223,43 @@ describe('meter', () => {
       price: { input: 0, output: 0, image: 40_000_000_000 },
     };
     expect(meter({ ...image, holdNusd: 40_000_000n, end: 'completed' }).chargeNusd).toBe(40_000_000n);
+  });
+
+  it('lets the ledger waive what a provider did for a client that left before any output, prompt included', () => {
+    const given = {
+      ...reading,
+      reported: undefined,
+      counted: { promptTokens: 100, producedBytes: 0, hiddenTokens: 0 },
+    };
+    expect(meter({ ...given, end: 'client_left_before_output' })).toMatchObject({
+      chargeNusd: 100n * 500n,
+      estimated: true,
+      waivable: true,
+    });
+    expect(meter({ ...given, end: 'client_left' })).toMatchObject({ chargeNusd: 0n, waivable: false });
+  });
+
+  it('counts hidden output to what was shown', () => {
+    const counts = { promptTokens: 100, producedBytes: 401, hiddenTokens: 300 };
+    expect(meter({ ...reading, reported: undefined, counted: counts, end: 'client_left' })).toMatchObject({
+      usage: { completionTokens: 101 + 300 },
+      estimated: true,
+    });
+  });
+
+  it('believes no count beyond the bounds of the hold, and tells what the operator bears', () => {
+    const absurd = Number.MAX_SAFE_INTEGER;
+    const inflated = usage({
+      ...{ promptTokens: absurd, cachedTokens: absurd, cacheWriteTokens: absurd },
+      ...{ completionTokens: absurd, reasoningTokens: absurd },
+    });
+    const metered = meter({ ...reading, reported: inflated, end: 'completed' });
+    expect(metered.usage).toEqual({
+      ...{ promptTokens: 1000, cachedTokens: 1000, cacheWriteTokens: 0 },
+      ...{ completionTokens: 1000, reasoningTokens: 1000 },
+    });
+    expect(metered.chargeNusd).toBe(cost(metered.usage, price));
+    expect(metered.excessNusd).toBe(cost(inflated, price) - metered.chargeNusd);
   });
 
   it('never charges more than was held', () => {

@@ -10,16 +10,22 @@ export type RequestEnd =
   | 'provider_broke_while_held_back'
   /** Our own total time ran out after output. */
   | 'total_time_ran_out'
-  /** The process that served it went, after output. */
+  /** The process that served it ended, after output. */
   | 'shut_down'
-  /** The process that served it went while the client was holding it back. */
+  /** The process that served it ended while the client was holding it back. */
   | 'shut_down_while_held_back'
-  /** The client left before there was any output. */
+  /** The provider's answer is longer than the broker can pass on, and the client had asked for that much. */
+  | 'answer_too_large'
+  /** The client left while a provider worked and before it had any output. */
   | 'client_left_before_output'
   /** No output at all: refused, failed or timed out before any. */
   | 'no_output';
 
-/** Who pays for what was produced until the end (design 5, "who pays"). */
+/**
+ * The party that pays for the output of a request. `client_unless_waived`: the client got nothing, and the provider may
+ * have worked for it. The ledger waives such charges up to an allowance per account and hour. Giving up a request now and
+ * then is free; a client cannot make the operator pay for many.
+ */
 export const whoPays = {
   completed: 'client',
   client_left: 'client',
@@ -28,6 +34,7 @@ export const whoPays = {
   total_time_ran_out: 'client',
   shut_down: 'operator',
   shut_down_while_held_back: 'client',
-  client_left_before_output: 'operator',
+  answer_too_large: 'client',
+  client_left_before_output: 'client_unless_waived',
   no_output: 'operator',
-} as const satisfies Record<RequestEnd, 'client' | 'operator'>;
+} as const satisfies Record<RequestEnd, 'client' | 'client_unless_waived' | 'operator'>;

@@ -8,6 +8,7 @@ import type {
   SpeechRequest,
   UsageAnswer,
 } from '@sotto/wire';
+import type { CallerParameters } from './caller-parameters.ts';
 
 /** One HTTP request to a provider, beside its address and key. */
 export interface UpstreamRequest {
@@ -43,7 +44,7 @@ export interface UnsupportedRequest {
 /** What is particular to one route of a request. */
 export interface UpstreamTarget {
   readonly upstreamModel: string;
-  /** Fixed fields of the registry, then the caller's parameters for this provider. */
+  /** The caller's parameters for this provider, which `callerParameters` lists; then the registry's fixed fields. */
   readonly extraBody: Readonly<Record<string, unknown>>;
 }
 
@@ -68,10 +69,11 @@ export interface AnswerIdentity {
   readonly model: string;
 }
 
-/** What a provider reported: `usage` for the meter, `shown` as the client sees it, without a cost. */
+/** The usage that a provider reported, corrected where its API counts reasoning outside the completion. */
 export interface ReportedUsage {
   readonly usage: Usage;
-  readonly shown: Omit<UsageAnswer, 'cost'>;
+  /** Details for the client, in the shape of OpenAI: those that the provider told. */
+  readonly details: Pick<UsageAnswer, 'prompt_tokens_details' | 'completion_tokens_details'>;
 }
 
 export type AnswerReading<Answer> =
@@ -96,6 +98,8 @@ export type ChatAnswer = Omit<ChatCompletion, 'usage'>;
 /** Vectors in the order of the inputs, each as its JSON text in the encoding that the request asked for. */
 export interface EmbeddingsResult {
   readonly vectors: readonly (readonly Buffer[])[];
+  /** How many numbers each vector has. */
+  readonly dimensions: number;
 }
 
 export interface ChatStreamOptions {
@@ -168,6 +172,8 @@ export interface SpeechAdapter {
 export interface Adapter {
   /** The headers of every request, as name, value, name, value: what lets us in, and the version of the API. */
   headers(apiKey: string | undefined): readonly string[];
+  /** The parameters of its own that its chat takes from callers. Every other one is refused. */
+  readonly callerParameters: CallerParameters;
   chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest | UnsupportedRequest;
   readChat(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer>;
   openChatStream(options: ChatStreamOptions): ChatStreamReader;

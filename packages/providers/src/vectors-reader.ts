@@ -1,15 +1,9 @@
 import type { AttemptOutcome } from '@sotto/router';
-import type { EmbeddingsRequest } from '@sotto/wire';
+import { countEmbeddingInputs, type EmbeddingsRequest } from '@sotto/wire';
 import type { AnswerReader, AnswerReading, EmbeddingsResult, ReportedUsage } from './adapter.ts';
 import { type Bulk, BulkyJson, bulkPosition } from './bulky-json.ts';
 import { asArray, asCount, asObject, type JsonObject, parseJson } from './json.ts';
 import { isVector, toUnitLength, type WrittenVector, writeVector } from './vectors.ts';
-
-/** How many vectors a request asks for. */
-function inputCount(input: EmbeddingsRequest['input']): number {
-  if (typeof input === 'string') return 1;
-  return typeof input[0] === 'number' ? 1 : input.length;
-}
 
 /** What an API's answer says, but for the vectors themselves. */
 export interface VectorsAnswer {
@@ -58,7 +52,7 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
     if (dimensions != null && vectors[0]?.dimensions !== dimensions) return { ok: false, outcome: 'unprocessable' };
     return {
       ok: true,
-      answer: { vectors: vectors.map(({ json }) => json) },
+      answer: { vectors: vectors.map(({ json }) => json), dimensions: vectors[0]?.dimensions ?? 0 },
       reported,
       producedBytes: 0,
     };
@@ -83,7 +77,7 @@ export class VectorsReader implements AnswerReader<EmbeddingsResult> {
 
   /** The vectors in the order of the inputs, one for each and all of one length; undefined where they are not. */
   #inOrder(entries: VectorsAnswer['entries']): readonly WrittenVector[] | undefined {
-    if (entries === undefined || entries.length !== inputCount(this.#request.input)) return undefined;
+    if (entries === undefined || entries.length !== countEmbeddingInputs(this.#request.input)) return undefined;
     const vectors: WrittenVector[] = [];
     for (const [position, entry] of entries.entries()) {
       const vector = this.#vectorOf(entry.vector);

@@ -42,18 +42,25 @@ export {
   type MeasuredOutput,
   measureAttempt,
 } from './health/measured-attempt.ts';
-export { type Measurements, measurementMinimum, type RouteMeasurement, reliable } from './health/measurement.ts';
+export {
+  expectedTokensPerSecond,
+  type Measurements,
+  measurementMinimum,
+  type RouteMeasurement,
+  reliable,
+} from './health/measurement.ts';
 export { type MeasurementBatch, MeasurementTallies } from './health/measurement-tallies.ts';
 export { MeasurementWindow, windowHours } from './health/measurement-window.ts';
 export { isPenalized, type Penalties, type Penalty, penaltyKey, penaltyRules, strike } from './health/penalty.ts';
 export type { RouteTally } from './health/route-tally.ts';
 export { fitToRoute } from './parameters/fit-to-route.ts';
-export { reasoningOn } from './parameters/route-parameters.ts';
+export { hidesOutput, reasoningOn } from './parameters/route-parameters.ts';
 export { attemptBounds, embeddingBounds, holdOf, outputCeiling, type RequestSize } from './plan/attempt-limits.ts';
-export { measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
+export { maxSchemaBytes, measureChat, measureEmbeddings, requestedOutputTokens } from './plan/chat-needs.ts';
 export { type ChoiceExplanation, explainChoice } from './plan/explain-choice.ts';
 export { type Exclusion, type Explanation, explainPlan } from './plan/explain-plan.ts';
 export { imageBounds, noTokens, speechBounds } from './plan/media-needs.ts';
+export { type NarrowedPreferences, narrowPreferences } from './plan/narrow-preferences.ts';
 export { type Needs, noNeeds, reasoningNeeds } from './plan/needs.ts';
 export type { RouteStatus } from './plan/order-routes.ts';
 export { planAttested } from './plan/plan-attested.ts';
@@ -61,15 +68,9 @@ export { attemptsOf, type Plan, planRequest, type RoutingRequest, routingOf } fr
 export { bestOfBand, type PlanningContext } from './plan/planning-context.ts';
 export { prepareRouting } from './plan/prepare-routing.ts';
 export { measureSealed, type SealedMeasure } from './plan/sealed-needs.ts';
-export {
-  clampCounted,
-  dearestSealedPrice,
-  type SealedTerms,
-  sealedHold,
-  sealedTerms,
-} from './plan/sealed-terms.ts';
+export { dearestSealedPrice, type SealedTerms, sealedHold, sealedTerms } from './plan/sealed-terms.ts';
 export { weakestReachableClass } from './plan/weakest-class.ts';
-export { type MergedPolicy, mergePolicy, type Sort } from './policy/merge-policy.ts';
+export { type MergedPolicy, mergePolicy, type RequestPreferences, type Sort } from './policy/merge-policy.ts';
 export { readPreferences } from './policy/read-preferences.ts';
-export type { Decision, Refusal } from './policy/refusal.ts';
+export { type Decision, type Refusal, refuse } from './policy/refusal.ts';
 export { asksForE2ee, canonicalPolicy, type RequestPolicy, readRequestPolicy } from './policy/request-policy.ts';

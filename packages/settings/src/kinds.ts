@@ -1,4 +1,5 @@
-import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { compile } from '@fastify/proxy-addr';
 import { z } from 'zod';
 
 /** One kind of setting a function or schema; each error says, after "it", what the setting takes. */
@@ -124,10 +125,15 @@ export const redisUrl = z.string({ error: redisError }).refine(
   { error: `${redisError} or redis://host:6379/0${percentEncoded}` },
 );
 
-const originError = 'takes an origin such as https://api.example.com, without a path';
-export const origin = z
-  .string({ error: originError })
-  .refine((text) => URL.canParse(text) && new URL(text).origin === text, { error: originError });
+const originError = 'takes an origin such as https://api.example.com, without a path or a dot at the end of the host';
+/** Clients refuse a host with a dot at its end: it names the same host, and would pass for another origin. */
+export const origin = z.string({ error: originError }).refine(
+  (text) => {
+    const url = URL.parse(text);
+    return url?.origin === text && !url.hostname.endsWith('.');
+  },
+  { error: originError },
+);
 
 export const httpsOrigin = origin.refine((text) => text.startsWith('https://'), {
   error: 'takes an origin that begins with https://',
@@ -165,31 +171,21 @@ export const trustProxy = z
   .transform((text, context): TrustProxy => {
     if (text === 'off') return false;
     if (/^\d{1,2}$/.test(text)) return (_address, hop) => hop < Number(text);
-    if (text.split(',').every((entry) => ranges.has(entry.trim()) || isNetwork(entry))) return text;
+    if (!/^\d+$/.test(text) && isTrusted(text)) return text;
     const message =
       'takes `off`, how many proxies (at most 99), or their addresses and networks with commas between, such as 10.0.0.0/8';
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   });
 
-/** Names that proxy-addr knows for networks. */
-const ranges: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
-
-/** As proxy-addr takes them: a network may have its mask in words, and is not all there is. */
-function isNetwork(text: string): boolean {
-  const [address = '', mask = ''] = text.trim().split('/');
-  if (isIPv4(address) && isIPv4(mask)) return isMask(mask) && text.split('/').length === 2;
-  const subnet = readSubnet(text);
-  return subnet !== undefined && subnet.bits > 0;
-}
-
-/** Whether an address is some ones and then zeros, as masks are. */
-function isMask(address: string): boolean {
-  const bits = address
-    .split('.')
-    .map((octet) => Number(octet).toString(2).padStart(8, '0'))
-    .join('');
-  return /^1+0*$/.test(bits);
+/** Whether Fastify takes a list of addresses and networks: by what it reads them with. */
+function isTrusted(text: string): boolean {
+  try {
+    compile(text.split(',').map((entry) => entry.trim()));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 interface Subnet {

@@ -9,6 +9,7 @@ const schema = z.object({
   SEALING_KEY: setting.keyText.optional(),
   TTL: setting.count('a number of seconds from 1 to 3600', 3600).default(300),
   TRUST_PROXY: setting.trustProxy,
+  ORIGIN: setting.origin.optional(),
 });
 const message = (environment: Record<string, string>): string | undefined => {
   const read = readSettings(schema, environment);
@@ -35,6 +36,15 @@ describe('readSettings', () => {
       'SEALING_KEY has a value that cannot be used: it takes 32 bytes as base64 or as 64 hex characters',
     );
     expect(message({ REDIS_URL: 'http://user:hunter2@host' })).not.toContain('hunter2');
+  });
+
+  it('takes an origin in the one spelling that clients compare it by', () => {
+    for (const text of ['https://a.test', 'http://127.0.0.1:4000']) expect(message({ ORIGIN: text })).toBeUndefined();
+    for (const text of ['https://a.test/', 'https://A.test', 'https://a.test.', 'https://a.test.:8443', 'a.test']) {
+      expect(message({ ORIGIN: text })).toMatch(
+        /^ORIGIN is `.*`: it takes an origin such as .* dot at the end of the host$/,
+      );
+    }
   });
 
   it.each(['off', '2', 'loopback, 10.0.0.1', '10.0.0.0/8,fd00::/8', '10.0.0.0/255.0.0.0'])(

@@ -14,7 +14,7 @@ export function assertRedeem({ amountNusd, estimatedTokens, generation, free }: 
   assertAmount('amountNusd', amountNusd);
   if (free === true && amountNusd > 0n) throw new RangeError('amountNusd is out of bounds: nothing that is free holds');
   assertCount('estimatedTokens', estimatedTokens);
-  assertCount('generation', generation);
+  assertCount('generation', generation ?? 0);
 }
 
 export function assertSettle({ chargeNusd }: SettleRequest): void {

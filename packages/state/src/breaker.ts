@@ -7,6 +7,8 @@ export interface BreakerOptions {
   readonly openMs: number;
   /** A clock that never steps back, in ms. */
   readonly now: () => number;
+  /** Called with each refusal: the store has answered, and did not do what was asked. */
+  readonly onRefusal?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -45,6 +47,7 @@ export class Breaker {
   #count(error: unknown): void {
     if (error instanceof Error && error.name === 'ReplyError') {
       this.#failures = 0;
+      this.#options.onRefusal?.(error);
       return;
     }
     this.#failures += 1;

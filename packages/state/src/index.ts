@@ -4,13 +4,29 @@ export { apiKeyKind, createApiKey, hashSecret, type KeyKind } from './envelopes/
 export { type Declaration, signDeclaration, verifyDeclaration } from './envelopes/declaration.ts';
 export type { Keys } from './envelopes/keys.ts';
 export { openReceipt, receiptIdOf, sealReceipt } from './envelopes/receipt.ts';
-export { type Settlement, settlementSchema, signSettlement, verifySettlement } from './envelopes/settlement.ts';
-export { bindingsOf, openTicket, sealTicket, type TicketBindings, type TicketEnvelope } from './envelopes/ticket.ts';
+export {
+  parseSettlement,
+  type Settlement,
+  settlementSchema,
+  signSettlement,
+  verifySettlement,
+} from './envelopes/settlement.ts';
+export {
+  bindingsOf,
+  isSameReasoningBinding,
+  type OpenedTicket,
+  openTicket,
+  roundedExpiry,
+  sealTicket,
+  type TicketBindings,
+  type TicketEnvelope,
+  type TicketForm,
+} from './envelopes/ticket.ts';
 export { EpochKeeper, type EpochKeeperDependencies, type EpochLedger } from './epochs/epoch-keeper.ts';
 export { hourOf, MeasurementFollower } from './measurements/measurement-follower.ts';
 export { HoldBook, type HoldBookDependencies, type HoldOrder } from './membership/hold-book.ts';
 export { LeaseKeeper, leaseGraceMs, leaseMs } from './membership/lease-keeper.ts';
-export { type Caller, keeperClient, Membership } from './membership/membership.ts';
+export { type Caller, controlClient, Membership } from './membership/membership.ts';
 export { createMemoryState, type MemoryStateOptions, MemoryStore } from './memory/memory-state.ts';
 export { emptyShard, type ShardData } from './memory/shard-data.ts';
 export { ShardState } from './memory/shard-state.ts';
@@ -18,6 +34,7 @@ export type {
   AdmissionPort,
   AuditedFunds,
   BookedCharges,
+  BrokerState,
   CatalogPort,
   Declared,
   EpochPort,
@@ -38,6 +55,7 @@ export type {
   RestoredAmount,
   RestoredCharge,
   Right,
+  RightToCheck,
   SealedDeclaration,
   SettleRequest,
   ShardMembers,
@@ -56,5 +74,6 @@ export {
 export { leaveReplica, readRedisUrl } from './redis/connection.ts';
 export { inspectRedis, type RedisInspection } from './redis/inspect.ts';
 export { createRedisState, type RedisStateOptions } from './redis/redis-state.ts';
+export { brokerConnectionName } from './redis/users.ts';
 export { indexShardOfKey, shardCount, shardOfWallet, shards } from './shard.ts';
 export { forEachReachable, StateUnavailableError } from './unavailable.ts';

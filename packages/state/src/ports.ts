@@ -1,5 +1,6 @@
 import type { Nusd, Spendable } from '@sotto/money';
 import type { MeasurementBatch, Penalties, Penalty, RegistryPublic } from '@sotto/router';
+import type { TicketForm } from './envelopes/ticket.ts';
 import type { Membership } from './membership/membership.ts';
 import type { CatalogSnapshot, KeyRecord, SettlementEntry } from './records.ts';
 
@@ -24,11 +25,15 @@ export type Right =
   | { readonly kind: 'ticket'; readonly ticketHash: string }
   | { readonly kind: 'key'; readonly keyHash: string };
 
-export interface RedeemRequest {
+/** A right, and where it is. */
+export interface RightToCheck {
   readonly shard: number;
   readonly right: Right;
-  /** The key generation the plan was made with. */
-  readonly generation: number;
+  /** The key generation that the plan was made with; undefined: the ticket's mark says which it was minted at. */
+  readonly generation?: number | undefined;
+}
+
+export interface RedeemRequest extends RightToCheck {
   /** Random, chosen by the broker: repeating a redeem with it is harmless. */
   readonly holdId: string;
   readonly amountNusd: Nusd;
@@ -73,14 +78,14 @@ export interface StreamPlace {
 export interface AdmissionPort {
   /** The record of a key, or undefined where there is none or it was revoked. */
   lookupKey(keyHash: string): Promise<VersionedKey | undefined>;
-  /** Whether a ticket could be redeemed now; changes nothing. */
-  isTicketValid(shard: number, ticketHash: string): Promise<boolean>;
+  /** The rate limits of a right that could be redeemed now; undefined where it could not. Changes nothing. */
+  peek(right: RightToCheck): Promise<RateStatus | undefined>;
   /** Takes the right and places the hold, all or nothing. */
   redeem(request: RedeemRequest): Promise<RedeemReply>;
   /** Undoes a redeem whose reply was lost, even one that has yet to arrive: the money is free and the ticket valid again. */
   cancel(shard: number, holdId: string): Promise<void>;
-  /** The ids of the holds that an incarnation has. */
-  readHolds(shard: number, client: string): Promise<string[]>;
+  /** The ids of the holds that the caller's own incarnation has in a shard. */
+  readOwnHolds(shard: number): Promise<string[]>;
   /** Ends a hold and tells the ledger; where the hold is gone, only the ledger is told. Answers the entry's place, if any. */
   settle(request: SettleRequest): Promise<StreamPlace | undefined>;
   /** The place up to which a shard's settlements are booked. */
@@ -139,6 +144,8 @@ export interface ShardMembers {
   readonly isOpen: boolean;
   /** Those who joined the epoch and whose lease was not reaped. */
   readonly clients: readonly string[];
+  /** Those who left the epoch or were reaped in the last day. */
+  readonly gone: readonly string[];
   readonly declared: readonly Declared[];
 }
 
@@ -208,8 +215,10 @@ export interface MintRequest {
   readonly ticketHash: string;
   readonly walletId: string;
   readonly keyHash: string;
-  /** Of the key, as the ticket has it: one that the key is not projected at would be refused by every broker. */
+  /** Of the key, when the ticket was sealed: the key must be projected at it, or every broker would refuse the ticket. */
   readonly generation: number;
+  /** Of the ticket: the first says its generation itself, of the second the mark keeps it. */
+  readonly form: TicketForm;
   readonly ttlMs: number;
   /** For what costs nothing: no balance is asked for. */
   readonly free?: boolean;
@@ -301,6 +310,14 @@ export interface ReadinessPort {
   isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** What a broker asks of the state: nothing that control alone may know, such as whose hold or key one is. */
+export type BrokerState = AdmissionPort &
+  MembershipPort &
+  Pick<CatalogPort, 'readCatalog' | 'publishRegistry' | 'readRegistry'> &
+  HealthPort &
+  ReceiptPort &
+  ReadinessPort;
 
 export type State = AdmissionPort &
   MembershipPort &

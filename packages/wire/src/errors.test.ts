@@ -34,11 +34,13 @@ describe('the error table', () => {
     }
   });
 
-  it('writes an envelope without the status, with the param where there is one', () => {
+  it('writes an envelope without the status, with every field of OpenAI’s errors', () => {
     const error = new ServiceError('invalid_request', { message: '`n` must be 1.', param: 'n' });
-    expect(errorEnvelope(error, 'req_1')).toEqual({
-      error: { message: '`n` must be 1.', type: 'invalid_request', request_id: 'req_1', param: 'n' },
-    });
+    const type = 'invalid_request';
+    const said = { message: '`n` must be 1.', type, code: type, request_id: 'req_1' };
+    expect(errorEnvelope(error, 'req_1')).toEqual({ error: { ...said, param: 'n' } });
+    const aboutNoField = new ServiceError('invalid_request', { message: '`n` must be 1.' });
+    expect(errorEnvelope(aboutNoField, 'req_1')).toEqual({ error: { ...said, param: null } });
   });
 
   it('always tells a caller of an unready service when to come back', () => {

@@ -31,7 +31,7 @@ export const errorTable = {
   privacy_boundary_not_met: row(403, 'No provider of this model meets the workspace privacy boundary.'),
   forbidden: row(403, 'This action is not allowed.'),
   email_not_verified: row(403, 'The address of this account is not verified. Follow the link that was mailed to it.'),
-  session_not_fresh: row(403, 'This needs a session of the last hour. Sign in again.'),
+  session_not_fresh: row(403, 'This needs a fresh proof of who you are. Confirm your password, or sign in again.'),
   model_not_found: row(404, 'The model does not exist or is not enabled.'),
   not_found: row(404, 'There is nothing at this address.'),
   method_not_allowed: row(405, 'This address does not take this method.'),
@@ -95,20 +95,28 @@ export class ServiceError extends Error {
   }
 }
 
-/** The error envelope (interface 2.7): the body of every answer that is not a success. */
-export interface ErrorEnvelope {
+/** The body of every answer that is not a success, with all fields that OpenAI's own schema requires. */
+export interface ErrorEnvelope<Type extends string = ErrorType> {
   readonly error: {
     readonly message: string;
-    readonly type: ErrorType;
+    readonly type: Type;
+    /** The same as `type`. OpenAI's types are coarse, so its clients tell errors apart by their code. */
+    readonly code: Type;
+    readonly param: string | null;
     readonly request_id: string;
-    readonly param?: string;
   };
 }
 
 /** Builds the envelope of an error for one request. */
-export function errorEnvelope(error: ServiceError, requestId: string): ErrorEnvelope {
-  const body = { message: error.message, type: error.type, request_id: requestId };
-  return { error: error.param === undefined ? body : { ...body, param: error.param } };
+export function errorEnvelope<Type extends string>(
+  {
+    message,
+    type,
+    param = null,
+  }: { readonly message: string; readonly type: Type; readonly param?: string | undefined | null },
+  requestId: string,
+): ErrorEnvelope<Type> {
+  return { error: { message, type, code: type, param, request_id: requestId } };
 }
 
 /** Response headers that belong to an error: when to come back, and whether an SDK may retry on its own. */

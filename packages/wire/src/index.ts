@@ -2,7 +2,7 @@ export {
   type BillingCatalog,
   type BillingSettingsAnswer,
   billingCatalogSchema,
-  billingSettingsAnswerSchema,
+  billingSettingsStateSchema,
   type OrderAnswer,
   type OrderPage,
   orderAnswerSchema,
@@ -14,13 +14,14 @@ export {
   receiptAnswerSchema,
   receiptPageSchema,
   type WebhookAnswer,
-  webhookAnswerSchema,
+  webhookOutcomeSchema,
 } from './answers/billing.ts';
 export {
   type ChatChunk,
   type ChatCompletion,
   chatChunkSchema,
   chatCompletionSchema,
+  type FinishReason,
 } from './answers/chat-completion.ts';
 export {
   type AppAnswer,
@@ -41,7 +42,6 @@ export {
   balanceAnswerSchema,
   type CapabilitiesAnswer,
   capabilitiesAnswerSchema,
-  errorAnswerSchema,
   type KeyAnswer,
   keyAnswerSchema,
   keyListAnswerSchema,
@@ -49,6 +49,8 @@ export {
   type ModelListAnswer,
   modelAnswerSchema,
   modelListAnswerSchema,
+  type NewKeyAnswer,
+  newKeyAnswerSchema,
   type PricingAnswer,
   pricingAnswerSchema,
   type RouteAnswer,
@@ -65,11 +67,13 @@ export {
   usageStatuses,
 } from './answers/control.ts';
 export { embeddingsAnswerPieces, embeddingsAnswerSchema } from './answers/embeddings.ts';
+export { errorAnswerSchema } from './answers/error.ts';
 export { healthAnswerSchema, readinessAnswerSchema } from './answers/health.ts';
 export { type ImagesAnswer, imagesAnswerAround, imagesAnswerSchema } from './answers/images.ts';
 export { providerReceiptSchema } from './answers/provider-receipt.ts';
 export {
   type EligibleModelsAnswer,
+  effectiveRoutingAnswerSchema,
   eligibleModelsAnswerSchema,
   type RoutingPreviewAnswer,
   routingPreviewAnswerSchema,
@@ -84,11 +88,15 @@ export {
   backupCodesSchema,
   emailVerifiedSchema,
   openidRedirectSchema,
+  type PasskeyReview,
+  type PasswordConfirmed,
   passkeyListSchema,
+  passkeyReviewSchema,
   passkeySchema,
   passkeySignedInSchema,
   passkeyUpdatedSchema,
   passwordChangedSchema,
+  passwordConfirmedSchema,
   resetRequestedSchema,
   secondFactorPassedSchema,
   signedInSchema,
@@ -102,6 +110,8 @@ export { type UsageAnswer, usageAnswerSchema } from './answers/usage.ts';
 export {
   type InvitationOfferAnswer,
   invitationOfferAnswerSchema,
+  type NewInvitationAnswer,
+  newWorkspaceInvitationAnswerSchema,
   type WaitingInvitationAnswer,
   type WorkspaceAnswer,
   type WorkspaceInvitationAnswer,
@@ -126,7 +136,14 @@ export {
   relayRules,
 } from './e2ee/relay-rules.ts';
 export { type SealedChat, sealedChatSchema } from './e2ee/sealed-chat.ts';
-export { FrameMeter, framedTextBytes, sealedAnswerBytes, sealedContentBytes } from './e2ee/sealed-length.ts';
+export {
+  FrameMeter,
+  framedTextBytes,
+  leastPackedTokens,
+  sealedAnswerBytes,
+  sealedContentBytes,
+  sealedOutputSlack,
+} from './e2ee/sealed-length.ts';
 export { type SealedQuestion, sealedQuestionSchema } from './e2ee/sealed-question.ts';
 export {
   type ErrorDetails,
@@ -168,9 +185,10 @@ export {
   type UpdateApp,
   updateAppSchema,
 } from './requests/connect-request.ts';
+export { countEmbeddingInputs } from './requests/embeddings-input.ts';
 export { type EmbeddingsRequest, embeddingsRequestSchema } from './requests/embeddings-request.ts';
 export { type ImageRequest, type ImageSettings, imageRequestSchema, imageSettings } from './requests/image-request.ts';
-export { isJsonWithinDepth, maxJsonDepth } from './requests/json-depth.ts';
+export { isJsonWithinDepth, maxJsonDepth } from './requests/json-object.ts';
 export {
   type CreateKey,
   createKeySchema,
@@ -180,7 +198,7 @@ export {
 } from './requests/keys-request.ts';
 export { type Message, maxMessages, messageSchema } from './requests/messages.ts';
 export { nonceSchema } from './requests/nonce.ts';
-export { parseRequest, requestError } from './requests/parse-request.ts';
+export { parseRequest, problemOf, requestError } from './requests/parse-request.ts';
 export {
   type Boundary,
   boundaries,
@@ -188,6 +206,7 @@ export {
   boundarySchema,
   initialPreferences,
   type Preferences,
+  preferencesRequestSchema,
   preferencesSchema,
 } from './requests/preferences.ts';
 export {
@@ -201,11 +220,11 @@ export {
   type RequestSort,
   requestSorts,
 } from './requests/provider-policy.ts';
-export { type ReasoningSelection, reasoningSelection } from './requests/reasoning.ts';
+export { isSameReasoning, type ReasoningSelection, reasoningSelection } from './requests/reasoning.ts';
 export {
-  eligibleModelsSchema,
+  eligibleModelsRequestSchema,
   type RoutingPreview,
-  routingPreviewSchema,
+  routingPreviewRequestSchema,
   workspaceQuerySchema,
 } from './requests/routing-request.ts';
 export {
@@ -238,6 +257,7 @@ export {
   type UsageDailyQuery,
   type UsageGroup,
   type UsageQuery,
+  uptimeQuerySchema,
   usageDailyQuerySchema,
   usageGroups,
   usageQuerySchema,

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { ProviderFamily } from '@sotto/attestation';
 import type { ServerCredentials } from '@sotto/attestation/testing';
 import { type StandInEnclave, type StandInKind, standInEnclave } from '@sotto/client/testing';
 import { answerChat, type SeenRequest, sendJson } from '../provider.ts';
@@ -14,7 +15,8 @@ import type { TestGround } from './test-ground.ts';
 export const enclaveKinds = ['near', 'phala-aci', 'phala-vllm-proxy', 'venice', 'tinfoil', 'chutes'] as const;
 export type EnclaveKind = (typeof enclaveKinds)[number];
 
-export const familyOf = (kind: EnclaveKind): string => kind.split('-')[0] ?? kind;
+export const familyOf = (kind: EnclaveKind): ProviderFamily =>
+  kind === 'phala-aci' || kind === 'phala-vllm-proxy' ? 'phala' : kind;
 
 const sealedKinds: Readonly<Record<EnclaveKind, StandInKind>> = {
   near: 'near-ed25519',

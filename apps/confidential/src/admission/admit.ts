@@ -1,38 +1,35 @@
-import { bearerToken } from '@sotto/http';
-import type { Nusd } from '@sotto/money';
+import type { Nusd, TokenBounds } from '@sotto/money';
 import {
   attemptsOf,
   type Decision,
   type Needs,
   type Plan,
   type PlanningContext,
+  type RequestPreferences,
   type RequestSize,
   type Route,
 } from '@sotto/router';
 import {
-  type AdmissionPort,
-  apiKeyKind,
   bindingsOf,
   type HoldBook,
-  hashSecret,
-  type Keys,
-  openTicket,
+  isSameReasoningBinding,
   type RateStatus,
-  StateUnavailableError,
+  type Right,
   type TicketBindings,
-  type TicketEnvelope,
   type VersionedKey,
 } from '@sotto/state';
-import { headerNames, type Operation, type Preferences, ServiceError } from '@sotto/wire';
-import type { FastifyRequest } from 'fastify';
+import { ServiceError } from '@sotto/wire';
 import type { SharedView } from '../planning/shared-view.ts';
-import type { KeyCache } from './key-cache.ts';
+import { type Asked, type Credential, type CredentialDependencies, credentialOf, findKey } from './credential.ts';
 import { redeem } from './redeem.ts';
+import type { Known } from './refusal.ts';
 
 /** A request that may run: its plan, its hold, and how the ledger will know whose it is. */
 export interface Admission {
   readonly plan: Plan;
   readonly attempts: readonly Route[];
+  /** What was redeemed. */
+  readonly right: Right;
   /** Of the catalog that the plan was made with. */
   readonly catalogDigest: string;
   readonly shard: number;
@@ -42,114 +39,64 @@ export interface Admission {
   readonly rate: RateStatus;
 }
 
-/** What admission asks of an operation, once its body is read. */
+/** An admitted request, with what was asked. */
+export interface Admitted<Question> {
+  readonly admission: Admission;
+  readonly question: Question;
+}
+
+/** An operation's answers to admission, once its body is read. */
 export interface AdmissionQuestion {
   readonly needs: Needs;
   readonly size: RequestSize;
   readonly bindings: Parameters<typeof bindingsOf>[0];
   plan(context: PlanningContext): Decision<Plan>;
   holdOf(attempts: readonly Route[]): Nusd;
+  /** The most that an attempt on a route of the plan can use: what its part of the hold was computed from. */
+  bounds(route: Route): TokenBounds;
   /** How long the request may take, from its first route's limits. */
   totalMs(first: Route): number;
 }
 
-export interface AdmissionDependencies {
-  readonly state: Pick<AdmissionPort, 'isTicketValid'>;
+export interface AdmissionDependencies extends CredentialDependencies {
   readonly holds: HoldBook;
-  readonly keys: KeyCache;
   readonly view: SharedView;
-  readonly ticketSealingKey: Keys;
-  readonly now: () => number;
   /** Draws which of the routes that share traffic goes first. */
   readonly random: () => number;
 }
 
-/** What the operations outside compatibility mode (interface 1) are called in a sentence. */
-const servedByTicket: Partial<Record<Operation, string>> = { image: 'Image generation', speech: 'Speech synthesis' };
-
 /**
- * Decides whether a request may run, in either flow, and sets its money aside (design 4).
- * `read` parses the body; it runs after the credential was seen, so that nobody without one learns what a body lacks.
- * `ticketOnly` names, for a sentence, what no key alone is served.
+ * Decides whether a request may run, in either flow, and sets its money aside. `read` parses the body; it runs after the
+ * credential was read, so that a caller without one does not learn what its body lacks. `known` collects what a refusal
+ * tells beside its error.
  */
-export async function admit(
+export async function admit<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  {
-    request,
-    operation,
-    ticketOnly = servedByTicket[operation],
-  }: { readonly request: FastifyRequest; readonly operation: Operation; readonly ticketOnly?: string | undefined },
-  read: () => AdmissionQuestion,
-): Promise<Admission> {
-  const ticket = request.headers[headerNames.ticket];
-  const hasTicket = typeof ticket === 'string' && ticket !== '';
-  const token = bearerToken(request);
-  // Another scheme, or a bearer of nothing, is no bearer token: beside a ticket it says nothing (interface 1).
-  const bearer = token === '' && hasTicket ? undefined : token;
-  if (bearer !== undefined && ticketOnly === undefined) return admitByKey(deps, bearer, read);
-  if (bearer !== undefined) {
-    throw new ServiceError('ticket_required', {
-      message: `${ticketOnly} is served by ticket only: send it in \`x-router-ticket\`, and no \`authorization\`.`,
-    });
-  }
-  if (!hasTicket) throw new ServiceError('ticket_required');
-  return admitByTicket(deps, ticket, read);
+  asked: Asked,
+  { read, known }: { readonly read: () => Question; readonly known: Known },
+): Promise<Admitted<Question>> {
+  const credential = await credentialOf(deps, asked);
+  return credential.kind === 'key'
+    ? admitByKey(deps, credential, read, known)
+    : admitByTicket(deps, credential, read, known);
 }
 
-async function admitByTicket(
+async function admitByTicket<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  ticket: string,
-  read: () => AdmissionQuestion,
-): Promise<Admission> {
-  const envelope = openTicket(deps.ticketSealingKey, ticket);
-  if (envelope === undefined || isLongExpired(envelope, deps.now())) throw new ServiceError('invalid_ticket');
-  const ticketHash = hashSecret(ticket);
-  let question: AdmissionQuestion;
-  let planned: Planned;
-  try {
-    question = read();
-    compareBindings(envelope.bindings, bindingsOf(question.bindings));
-    planned = plan(deps, question, envelope.preferences);
-  } catch (error) {
-    // A used or expired ticket is 401 whatever else is wrong (design 4, step 3); a valid one is left untouched.
-    if (error instanceof ServiceError && error.status < 500) await assertTicketValid(deps, envelope, ticketHash);
-    throw error;
-  }
-  const redeemed = await redeem(deps.holds, {
-    shard: envelope.shard,
-    accountRef: envelope.accountRef,
-    right: { kind: 'ticket', ticketHash },
-    generation: envelope.generation,
-    ...holdOrder(question, planned),
-  });
+  { envelope, ticketHash }: Credential & { readonly kind: 'ticket' },
+  read: () => Question,
+  known: Known,
+): Promise<Admitted<Question>> {
+  const question = read();
+  compareBindings(envelope.bindings, bindingsOf(question.bindings));
+  const planned = plan(deps, question, envelope.preferences, known);
+  const { shard, accountRef, generation } = envelope;
+  const right = { kind: 'ticket', ticketHash } as const;
+  const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
+  const redeemed = await redeem(deps.holds, order, known);
   if (redeemed.result !== 'admitted') throw new ServiceError('invalid_ticket');
   const { holdId, rate } = redeemed;
-  return { ...planned, shard: envelope.shard, holdId, rate, accountRef: envelope.accountRef };
-}
-
-const longMs = 24 * 3_600_000;
-
-/**
- * Whether a ticket's time passed long ago. That it has passed just now, its mark says, by one clock for all: this
- * machine's may have stepped.
- */
-export const isLongExpired = ({ expiresAt }: Pick<TicketEnvelope, 'expiresAt'>, now: number): boolean =>
-  expiresAt + longMs <= now;
-
-/** Throws `invalid_ticket` for one that was used or has expired. */
-export async function assertTicketValid(
-  deps: Pick<AdmissionDependencies, 'state'>,
-  envelope: TicketEnvelope,
-  ticketHash: string,
-): Promise<void> {
-  let valid: boolean;
-  try {
-    valid = await deps.state.isTicketValid(envelope.shard, ticketHash);
-  } catch (error) {
-    if (error instanceof StateUnavailableError) throw new ServiceError('service_unavailable');
-    throw error;
-  }
-  if (!valid) throw new ServiceError('invalid_ticket');
+  return { admission: { ...planned, right, shard, holdId, rate, accountRef }, question };
 }
 
 function compareBindings(bound: TicketBindings, asked: TicketBindings): void {
@@ -159,7 +106,7 @@ function compareBindings(bound: TicketBindings, asked: TicketBindings): void {
     });
   }
   if (bound.model !== asked.model) throw new ServiceError('ticket_model_mismatch');
-  if (bound.reasoning !== asked.reasoning) throw new ServiceError('ticket_reasoning_mismatch');
+  if (!isSameReasoningBinding(bound.reasoning, asked.reasoning)) throw new ServiceError('ticket_reasoning_mismatch');
   if (bound.policy !== asked.policy) throw new ServiceError('ticket_provider_policy_mismatch');
   if (bound.media !== asked.media) {
     throw new ServiceError('ticket_media_mismatch', { message: mediaMismatches[asked.operation] });
@@ -173,12 +120,12 @@ const mediaMismatches: Partial<Record<TicketBindings['operation'], string>> = {
     '`input_chars` is its exact length in UTF-16 code units.',
 };
 
-async function admitByKey(
+async function admitByKey<Question extends AdmissionQuestion>(
   deps: AdmissionDependencies,
-  apiKey: string,
-  read: () => AdmissionQuestion,
-): Promise<Admission> {
-  const { keyHash, key: found } = await findKey(deps, apiKey);
+  { apiKey, keyHash, key: found }: Credential & { readonly kind: 'key' },
+  read: () => Question,
+  known: Known,
+): Promise<Admitted<Question>> {
   let key = found;
   const question = read();
   // A key that changes between plan and redeem comes back with the reply; one that changes every time is not waited for.
@@ -186,7 +133,7 @@ async function admitByKey(
     let planned: Planned;
     try {
       assertCompatible(key);
-      planned = plan(deps, question, key.record.preferences);
+      planned = plan(deps, question, key.record.preferences, known);
     } catch (error) {
       const newer = await newerKey(deps, apiKey, key, error);
       if (newer === undefined) throw error;
@@ -197,13 +144,13 @@ async function admitByKey(
     const { accountRef } = key.record;
     const right = { kind: 'key', keyHash } as const;
     const order = { shard, accountRef, right, generation, ...holdOrder(question, planned) };
-    const redeemed = await redeem(deps.holds, order).catch((error: unknown) => {
+    const redeemed = await redeem(deps.holds, order, known).catch((error: unknown) => {
       if (error instanceof ServiceError && error.type === 'invalid_api_key') deps.keys.drop(keyHash);
       throw error;
     });
     if (redeemed.result === 'admitted') {
       const { holdId, rate } = redeemed;
-      return { ...planned, shard, holdId, rate, accountRef };
+      return { admission: { ...planned, right, shard, holdId, rate, accountRef }, question };
     }
     key = redeemed.key;
     deps.keys.put(keyHash, key);
@@ -212,8 +159,8 @@ async function admitByKey(
 }
 
 /**
- * The record of a key that was refused by a cached one, where there is a newer: what a workspace allows anew must reach
- * its keys as soon as what it forbids, and a refusal comes before any script compares generations.
+ * Reads the record of a key again when the cached one refused its request. A workspace may have allowed the request
+ * meanwhile, and a refusal comes before any script compares generations. Undefined if the record is the same.
  */
 async function newerKey(
   deps: Pick<AdmissionDependencies, 'keys'>,
@@ -224,25 +171,6 @@ async function newerKey(
   if (!(refusal instanceof ServiceError) || refusal.status >= 500) return undefined;
   const { key } = await findKey(deps, apiKey, { fresh: true });
   return key.generation === known.generation ? undefined : key;
-}
-
-/** Finds the key of compatibility mode, or throws what its caller must be told. */
-export async function findKey(
-  deps: Pick<AdmissionDependencies, 'keys'>,
-  apiKey: string,
-  { fresh = false } = {},
-): Promise<{ readonly keyHash: string; readonly key: VersionedKey }> {
-  if (apiKeyKind(apiKey) === undefined) throw new ServiceError('invalid_api_key');
-  try {
-    const found = fresh
-      ? { keyHash: hashSecret(apiKey), key: await deps.keys.fresh(apiKey) }
-      : await deps.keys.find(apiKey);
-    if (found.key === undefined) throw new ServiceError('invalid_api_key');
-    return { keyHash: found.keyHash, key: found.key };
-  } catch (error) {
-    if (error instanceof StateUnavailableError) throw new ServiceError('service_unavailable');
-    throw error;
-  }
 }
 
 export function assertCompatible({ record }: VersionedKey): void {
@@ -259,12 +187,19 @@ interface Planned {
   readonly catalogDigest: string;
 }
 
-function plan(deps: AdmissionDependencies, question: AdmissionQuestion, preferences: Preferences): Planned {
+function plan(
+  deps: AdmissionDependencies,
+  question: AdmissionQuestion,
+  preferences: RequestPreferences,
+  known: Known,
+): Planned {
   const { catalog } = deps.view;
   if (catalog === undefined) throw new ServiceError('service_unavailable');
   const decided = question.plan({ catalog, preferences, status: deps.view.status(), random: deps.random });
   if (!decided.ok) throw new ServiceError(decided.refusal.type, decided.refusal);
   const attempts = attemptsOf(decided.value);
+  const [first] = attempts;
+  if (first !== undefined) known.chosen = { plan: decided.value, route: first };
   return { plan: decided.value, attempts, holdNusd: question.holdOf(attempts), catalogDigest: catalog.digest };
 }
 

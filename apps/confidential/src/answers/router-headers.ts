@@ -2,7 +2,7 @@ import { type Plan, type Route, routingOf } from '@sotto/router';
 import type { RateStatus } from '@sotto/state';
 import { formatResetDuration, headerNames } from '@sotto/wire';
 
-/** The rate limit headers of every inference answer (interface 4.7), as name, value, name, value. */
+/** The state of the key's rate limits, for every inference answer, as name, value, name, value. */
 export function rateHeaders(rate: RateStatus): string[] {
   const reset = formatResetDuration(rate.resetMs);
   return [
@@ -21,12 +21,17 @@ export function rateHeaders(rate: RateStatus): string[] {
   ];
 }
 
-/** Which provider and model served, and how they came to (interface 4.7). */
-export const routeHeaders = (plan: Plan, route: Route, attempts: number): string[] => [
+/** Which provider and model were chosen, and by whom. Also errors tell it, once there is a plan. */
+export const selectionHeaders = (plan: Plan, route: Route): string[] => [
   headerNames.selectedModel,
   `${route.publicProviderId}/${route.modelId}`,
   headerNames.routing,
   routingOf(plan, route),
+];
+
+/** Which provider and model served, and how they came to. */
+export const routeHeaders = (plan: Plan, route: Route, attempts: number): string[] => [
+  ...selectionHeaders(plan, route),
   headerNames.provider,
   route.publicProviderId,
   headerNames.providerAttempts,

@@ -11,6 +11,8 @@ export interface StreamFlow {
   readonly flowMs: number;
   /** How much of it the client held the stream back. */
   readonly heldBackMs: number;
+  /** How much of it the provider sent nothing, in pauses long enough to hide work. */
+  readonly silentMs: number;
 }
 
 export type StreamEnd =
@@ -47,14 +49,18 @@ export interface ServedStream {
   readonly relayedHeaders?: readonly string[];
   /** How long a client must take nothing for its holding back to count against it, in ms. */
   readonly heldBackFromMs: number;
+  /** Whether the provider may bill output that it does not show before its usage. */
+  readonly hidesOutput?: boolean;
 }
 
 /** A provider that breaks this soon after the client let go may have broken because of the client. */
 const heldBackGraceMs = 5_000;
 /** A client that has taken nothing for so long when the process goes has kept its stream from ending. */
 const stalledFromMs = 1_000;
-/** How long the usage of a whole answer is waited for after its client has left: without it, hidden reasoning is free. */
-const lastWordsMs = 150;
+/** Time in ms to wait for the usage after the client has left. Without usage, hidden output would be free. */
+const usageWaitMs = { wholeAnswer: 150, hiddenOutput: 5_000 } as const;
+/** A pause of the provider from which on it may have produced output that it does not show. */
+const silentFromMs = 1_000;
 
 /**
  * Sends headers and lets a stream flow to the client, with back-pressure, until it is over; resolves with how.
@@ -62,14 +68,14 @@ const lastWordsMs = 150;
  */
 export function streamToClient(
   inference: InferenceRequest,
-  { route, attempt, contentType, relayedHeaders = [], heldBackFromMs }: ServedStream,
+  { route, attempt, contentType, relayedHeaders = [], heldBackFromMs, hidesOutput = false }: ServedStream,
 ): Promise<StreamFlow> {
   const { client, deadline } = inference;
   const { monotonicNow, meter } = inference.deps;
   const { response } = client;
   if (client.hasLeft) {
     attempt.abort();
-    return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0 });
+    return Promise.resolve({ end: 'client_left', flowMs: 0, heldBackMs: 0, silentMs: 0 });
   }
   // Proxies in between must not collect it.
   inference.beginAnswer(route, 'content-type', contentType, ...relayedHeaders, 'x-accel-buffering', 'no');
@@ -78,7 +84,13 @@ export function streamToClient(
     let heldBackSince: number | undefined;
     let letGoAt = Number.NEGATIVE_INFINITY;
     let heldBackMs = 0;
+    let heardAt = begunAt;
+    let silentMs = 0;
     let pieces = 0;
+    const hear = (now: number): void => {
+      if (heldBackSince === undefined && now - heardAt >= silentFromMs) silentMs += now - heardAt;
+      heardAt = now;
+    };
     const wasLong = (since: number): boolean => monotonicNow() - since >= heldBackFromMs;
     const over = (end: StreamEnd): void => {
       client.onLeft(undefined);
@@ -86,13 +98,15 @@ export function streamToClient(
       response.off('drain', letGo);
       const endedAt = monotonicNow();
       meter.streamed(pieces);
+      hear(endedAt);
       if (heldBackSince !== undefined) heldBackMs += endedAt - heldBackSince;
-      resolve({ end, flowMs: endedAt - begunAt, heldBackMs });
+      resolve({ end, flowMs: endedAt - begunAt, heldBackMs, silentMs });
     };
     const letGo = (): void => {
       if (heldBackSince !== undefined) {
         const now = monotonicNow();
         heldBackMs += now - heldBackSince;
+        heardAt = now;
         if (wasLong(heldBackSince)) letGoAt = now;
       }
       heldBackSince = undefined;
@@ -100,16 +114,17 @@ export function streamToClient(
     };
     const isClientsDoing = (): boolean =>
       (heldBackSince !== undefined && wasLong(heldBackSince)) || monotonicNow() - letGoAt < heldBackGraceMs;
-    // Our own going is nobody's doing: against the client counts only that it takes nothing, and has not for a while.
+    // During a shutdown the client is at fault only if it has been stalled for a while.
     const isStalled = (): boolean => heldBackSince !== undefined && monotonicNow() - heldBackSince >= stalledFromMs;
-    let lastWords: NodeJS.Timeout | undefined;
+    let usageWait: NodeJS.Timeout | undefined;
     const leave = (): void => {
-      clearTimeout(lastWords);
+      clearTimeout(usageWait);
       attempt.abort();
       over('client_left');
     };
     const sink: StreamSink = {
       write(piece) {
+        if (hidesOutput) hear(monotonicNow());
         if (client.hasLeft) return;
         pieces += 1;
         if (response.write(piece, 'latin1') || heldBackSince !== undefined) return;
@@ -124,9 +139,13 @@ export function streamToClient(
       },
     };
     client.onLeft(() => {
-      if (attempt.awaitsUsage !== true) return leave();
-      lastWords = setTimeout(leave, lastWordsMs);
-      attempt.resume();
+      const awaitsUsage = attempt.isWhole === true ? attempt.awaitsUsage === true : hidesOutput;
+      if (!awaitsUsage) return leave();
+      // What the provider produces while its usage is awaited counts as taken.
+      usageWait = setTimeout(leave, hidesOutput ? usageWaitMs.hiddenOutput : usageWaitMs.wholeAnswer);
+      if (heldBackSince === undefined) return;
+      response.off('drain', letGo);
+      letGo();
     });
     const expire = (why: Expiry): void => {
       if (client.hasLeft) {
@@ -138,7 +157,7 @@ export function streamToClient(
       if (isWhole) over('complete');
       else over(why === 'shut_down' && isStalled() ? 'shut_down_while_held_back' : why);
     };
-    // Between the attempt's start and here nobody was told.
+    // It may have expired between the attempt's start and here.
     if (deadline.expired !== undefined) return expire(deadline.expired);
     deadline.onExpired(expire);
     attempt.flowTo(sink);

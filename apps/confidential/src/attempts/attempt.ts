@@ -9,6 +9,7 @@ import type {
   UpstreamRequest,
 } from '@sotto/providers';
 import type { AttemptOutcome } from '@sotto/router';
+import type { Served } from '../settlement/request-settlement.ts';
 
 /** How an attempt failed before output. */
 export interface AttemptFailure {
@@ -18,6 +19,11 @@ export interface AttemptFailure {
   /** What the client is told in place of the usual words, where the request is at fault; and which field of it. */
   readonly message?: string | undefined;
   readonly param?: string | undefined;
+  /**
+   * The provider did what the client asked, and no answer can come of it: what the client pays for. Another provider
+   * would do the same work again, so none is asked.
+   */
+  readonly spent?: Served | undefined;
 }
 
 export interface AttemptLimits {

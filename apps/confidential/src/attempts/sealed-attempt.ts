@@ -9,6 +9,8 @@ export interface SealedAttemptOptions extends FlowingAttemptOptions {
   readonly meter: SealedMeter;
   /** Whether a stream was asked for: its first byte is output. A whole answer is one when all of it has come. */
   readonly stream: boolean;
+  /** An answer that must have more output tokens than this is ended; undefined: none is. */
+  readonly mostOutputTokens: number | undefined;
 }
 
 /** A larger whole answer is not believed. */
@@ -27,6 +29,8 @@ export class SealedAttempt extends FlowingAttempt {
   #tail: Buffer[] | undefined;
   #tailBytes = 0;
   #lingering: NodeJS.Timeout | undefined;
+  /** Whether it was ended because it had more output than was set aside for it. */
+  isTooLong = false;
   contentType = '';
   /** The family's headers of the answer, as name, value, name, value. */
   relayedHeaders: readonly string[] = [];
@@ -65,6 +69,12 @@ export class SealedAttempt extends FlowingAttempt {
     this.#bytes += bytes.length;
     if (!meter.push(bytes)) {
       this.giveUp('malformed_answer');
+      return;
+    }
+    const { mostOutputTokens = Number.POSITIVE_INFINITY } = this.#options;
+    if ((meter.leastTokens ?? 0) > mostOutputTokens) {
+      this.isTooLong = true;
+      this.giveUp('invalid_request');
       return;
     }
     if (!stream) {

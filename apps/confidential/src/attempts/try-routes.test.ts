@@ -61,3 +61,49 @@ describe('tryRoutes, where the process goes', () => {
     expect(error).toMatchObject({ type: 'service_unavailable', ambiguous: true });
   });
 });
+
+describe('tryRoutes, where the request ends during its first attempt', () => {
+  const endDuring = async (hasBegun: boolean | undefined, end: 'client_left' | 'shut_down' | 'out_of_time') => {
+    const deadlines = new Deadlines();
+    const deadline = deadlines.open(end === 'out_of_time' ? 1 : 60_000);
+    let leave = (): void => {};
+    const tried = tryRoutes<never>({
+      ...{ routes, encrypted: false, providers, deadline },
+      client: {
+        hasLeft: false,
+        onLeft(callback) {
+          leave = callback ?? leave;
+        },
+      } as ClientLink,
+      attempt: () => ({
+        result: new Promise(() => {}),
+        ...(hasBegun !== undefined && { hasBegun: () => hasBegun }),
+        abort() {},
+      }),
+      onAttempt() {},
+      onFailed() {},
+      now: () => 0,
+      monotonicNow: () => 0,
+    });
+    if (end === 'client_left') leave();
+    if (end === 'shut_down') deadlines.shutDown();
+    const ended = await tried;
+    deadline.clear();
+    return ended;
+  };
+
+  it.each([
+    ['has begun', true, true],
+    ['begins at once', undefined, true],
+    ['has not begun', false, false],
+  ] as const)(
+    'tells whether a provider may have worked for it: an attempt that %s',
+    async (_name, hasBegun, worked) => {
+      const abandoned = worked ? { route: routes[0], tookMs: 0 } : undefined;
+      expect(await endDuring(hasBegun, 'client_left')).toEqual({ end: 'client_left', abandoned });
+      for (const end of ['shut_down', 'out_of_time'] as const) {
+        expect(await endDuring(hasBegun, end)).toMatchObject({ end: 'refused', error: { ambiguous: worked } });
+      }
+    },
+  );
+});

@@ -2,6 +2,7 @@ import type { UnsupportedRequest } from '@sotto/providers';
 import { type AttemptOutcome, type AttemptPlace, failoverTable, nextStep, type Route } from '@sotto/router';
 import { ServiceError } from '@sotto/wire';
 import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
+import type { Served } from '../settlement/request-settlement.ts';
 import type { AttemptFailure } from './attempt.ts';
 import type { ClientLink } from './client-link.ts';
 import type { Deadline, Expiry } from './deadline.ts';
@@ -11,6 +12,8 @@ export interface AttemptRun<Success> {
   readonly result: Promise<
     { readonly ok: true; readonly success: Success } | ({ readonly ok: false } & AttemptFailure)
   >;
+  /** Whether the provider may have been asked by now. Absent: from the start. */
+  hasBegun?(): boolean;
   abort(): void;
 }
 
@@ -38,10 +41,22 @@ export interface TriedAndServed<Success> {
   readonly tookMs: number;
 }
 
+/** The attempt that was under way when the client left. */
+export interface AbandonedAttempt {
+  readonly route: Route;
+  /** From its start until the client left. */
+  readonly tookMs: number;
+}
+
 export type Tried<Success> =
   | TriedAndServed<Success>
-  | { readonly end: 'client_left' }
-  | { readonly end: 'refused'; readonly error: ServiceError };
+  | { readonly end: 'client_left'; readonly abandoned: AbandonedAttempt | undefined }
+  | {
+      readonly end: 'refused';
+      readonly error: ServiceError;
+      /** The work that the client pays for although it has no answer. */
+      readonly spent?: Served;
+    };
 
 /** Failures after which nobody knows whether the provider has worked, and charged us, or not. */
 const ambiguous: ReadonlySet<AttemptOutcome> = new Set([
@@ -66,7 +81,7 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
   let isAmbiguous = false;
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const { route, provider } = next;
-    if (client.hasLeft) return { end: 'client_left' };
+    if (client.hasLeft) return { end: 'client_left', abandoned: undefined };
     // It came when the process was about to go.
     if (deadline.expired === 'shut_down') return { end: 'refused', error: wentAway(isAmbiguous) };
     attempts += 1;
@@ -75,23 +90,35 @@ export async function tryRoutes<Success>(options: TryRoutesOptions<Success>): Pr
     const begunAt = monotonicNow();
     const run = options.attempt(route, provider, left.length > 0);
     const result = await untilInterrupted(run, client, deadline);
-    if (result === 'client_left') return { end: 'client_left' };
     const tookMs = monotonicNow() - begunAt;
-    if (result === 'shut_down') return { end: 'refused', error: wentAway(true) };
+    // Nobody works for a request whose enclave is still being verified.
+    const mayHaveWorked = run.hasBegun?.() ?? true;
+    if (result === 'client_left') {
+      return { end: 'client_left', abandoned: mayHaveWorked ? { route, tookMs } : undefined };
+    }
+    if (result === 'shut_down') return { end: 'refused', error: wentAway(isAmbiguous || mayHaveWorked) };
     if (result === 'out_of_time') {
       // Where those before it took the time, its silence says nothing about the provider.
       const hadItsTime = attempts === 1 || tookMs >= provider.entry.timeouts.first_byte_ms;
       if (hadItsTime) options.onFailed(route, { outcome: 'timeout' }, startedAt);
       const place = { attempt: attempts, remaining: 0, encrypted };
-      return { end: 'refused', error: refusal({ outcome: 'timeout' }, place, true) };
+      return {
+        end: 'refused',
+        error: refusal({ outcome: 'timeout' }, place, { isAmbiguous: isAmbiguous || mayHaveWorked, route }),
+      };
     }
     if (result.ok) return { end: 'served', route, tookMs, success: result.success };
     options.onFailed(route, result, startedAt);
     isAmbiguous ||= ambiguous.has(result.outcome);
     if (failoverTable[result.outcome].penalizes === 'provider') withoutProvider(left, route.providerId);
     const place = { attempt: attempts, remaining: left.length, encrypted };
+    if (result.spent !== undefined) {
+      const { message, param, spent } = result;
+      const error = new ServiceError('invalid_request', { message, param });
+      return { end: 'refused', error, spent };
+    }
     if (nextStep(result.outcome, place).step === 'answer') {
-      return { end: 'refused', error: refusal(result, place, isAmbiguous) };
+      return { end: 'refused', error: refusal(result, place, { isAmbiguous, route }) };
     }
   }
   return { end: 'refused', error: new ServiceError('service_unavailable') };
@@ -129,16 +156,27 @@ async function untilInterrupted<Success>(run: AttemptRun<Success>, client: Clien
 function refusal(
   { outcome, retryAfterS, message, param }: AttemptFailure,
   place: AttemptPlace,
-  isAmbiguous: boolean,
+  { isAmbiguous, route }: { readonly isAmbiguous: boolean; readonly route: Route },
 ): ServiceError {
   const step = nextStep(outcome, place);
   const type = step.step === 'answer' ? step.error : failoverTable[outcome].aloneAs;
-  return new ServiceError(type, {
-    ...(type === 'invalid_request' ? { message: message ?? ownWords[outcome], param } : {}),
-    ...(type === 'provider_error' ? { message: ownWords[outcome] } : {}),
-    ambiguous: isAmbiguous,
-    ...(type === 'rate_limited' ? { retryAfterS: retryAfterS ?? defaultRetryAfterS } : {}),
-  });
+  const details = { ambiguous: isAmbiguous };
+  switch (type) {
+    case 'invalid_request':
+      return new ServiceError(type, { ...details, message: message ?? ownWords[outcome], param });
+    case 'provider_error':
+      return new ServiceError(type, { ...details, message: ownWords[outcome] });
+    case 'context_too_large':
+      return new ServiceError(type, { ...details, message: contextMessage(route) });
+    case 'rate_limited':
+      return new ServiceError(type, {
+        ...details,
+        message: `The provider \`${route.publicProviderId}\` is at its own rate limit. Wait as long as \`retry-after\` says.`,
+        retryAfterS: retryAfterS ?? defaultRetryAfterS,
+      });
+    default:
+      return new ServiceError(type, details);
+  }
 }
 
 /** What a client is told whose request was under way when the process had to go. */
@@ -147,6 +185,12 @@ const wentAway = (isAmbiguous: boolean): ServiceError =>
     message: 'The service is being restarted and this request took longer than it could wait. It was not charged.',
     ambiguous: isAmbiguous,
   });
+
+/** Agents recognise a context overflow by these words, and shorten the conversation. */
+const contextMessage = ({ contextLength }: Route): string =>
+  contextLength === undefined
+    ? 'The prompt is too long: the prompt and the requested output exceed the context window of this model.'
+    : `The prompt and the requested output do not fit. This model's maximum context length is ${contextLength} tokens.`;
 
 const ownWords: Partial<Record<AttemptOutcome, string>> = {
   invalid_request: 'The provider refused the request as invalid. Check its parameters against the model.',

@@ -2,9 +2,10 @@ import type { AnswerReader, AnswerReading, UnsupportedRequest, UpstreamRequest }
 import type { Route } from '@sotto/router';
 import type { InferenceRequest } from '../inference-request.ts';
 import type { CallableProvider } from '../providers/provider-set.ts';
+import type { Served } from '../settlement/request-settlement.ts';
 import type { AttemptFailure } from './attempt.ts';
 import { JsonAttempt, type JsonResult } from './json-attempt.ts';
-import { type TriedAndServed, unsupportedAttempt } from './try-routes.ts';
+import { type AbandonedAttempt, type TriedAndServed, unsupportedAttempt } from './try-routes.ts';
 
 /** How an operation asks for a whole answer. */
 export interface WholeQuestion<Answer> {
@@ -15,7 +16,9 @@ export interface WholeQuestion<Answer> {
   ): { readonly request: UpstreamRequest; readonly reader: AnswerReader<Answer> } | UnsupportedRequest;
   /** A larger answer is not believed, unless `tooLarge` says what it means. */
   readonly maxBytes: number;
-  readonly tooLarge?: AttemptFailure;
+  tooLarge?(route: Route): AttemptFailure;
+  /** What a provider did for a client that left before the answer. */
+  abandoned(attempt: AbandonedAttempt): Served;
 }
 
 export type WholeReading<Answer> = Extract<AnswerReading<Answer>, { ok: true }>;
@@ -23,7 +26,7 @@ export type WholeReading<Answer> = Extract<AnswerReading<Answer>, { ok: true }>;
 /** Tries the plan for one whole JSON answer; undefined where the client has left. Throws the caller's error. */
 export function tryWhole<Answer>(
   inference: InferenceRequest,
-  { ask, maxBytes, tooLarge }: WholeQuestion<Answer>,
+  { ask, maxBytes, tooLarge, abandoned }: WholeQuestion<Answer>,
 ): Promise<TriedAndServed<WholeReading<Answer>> | undefined> {
   return inference.try<WholeReading<Answer>>((route, provider, hasSuccessor) => {
     const asked = ask(route, provider);
@@ -36,11 +39,11 @@ export function tryWhole<Answer>(
         limits: inference.limitsOf(entry.timeouts, hasSuccessor),
         reader: asked.reader,
         maxBytes,
-        tooLarge,
+        tooLarge: tooLarge?.(route),
         onResult: resolve,
       });
       attempt.start(upstream, asked.request);
     }).then((read) => (read.ok ? { ok: true as const, success: read.reading } : read));
     return { result, abort: () => attempt?.abort() };
-  });
+  }, abandoned);
 }

@@ -1,22 +1,18 @@
+import { areJsonTextsWithinBounds } from '@sotto/http';
 import {
+  attemptBounds,
   fitToRoute,
   holdOf,
-  matchesProvider,
+  maxSchemaBytes,
   measureChat,
   planRequest,
   type Route,
   requestedOutputTokens,
 } from '@sotto/router';
-import {
-  type ChatRequest,
-  chatRequestSchema,
-  parseRequest,
-  providerParameters,
-  reasoningSelection,
-  ServiceError,
-} from '@sotto/wire';
+import { type ChatRequest, chatRequestSchema, parseRequest, reasoningSelection, ServiceError } from '@sotto/wire';
 import type { AdmissionQuestion } from '../admission/admit.ts';
 import type { ProviderSet } from '../providers/provider-set.ts';
+import { readParameters } from './provider-parameters.ts';
 
 export interface ChatQuestion extends AdmissionQuestion {
   readonly chat: ChatRequest;
@@ -31,12 +27,6 @@ export interface ChatQuestion extends AdmissionQuestion {
 export function readChatQuestion(body: object, providers: ProviderSet): ChatQuestion {
   const chat = parseRequest(chatRequestSchema, body);
   const reasoning = reasoningSelection(chat);
-  if (reasoning === 'conflict') {
-    throw new ServiceError('invalid_request', {
-      message: '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
-      param: 'reasoning_effort',
-    });
-  }
   const ceiling = requestedOutputTokens(chat);
   if (ceiling === 'conflict') {
     throw new ServiceError('invalid_request', {
@@ -44,48 +34,39 @@ export function readChatQuestion(body: object, providers: ProviderSet): ChatQues
       param: 'max_tokens',
     });
   }
-  const parameters = providerParameters(body);
-  if (!parameters.ok) {
-    const message = `\`${parameters.param}\` must be an object of provider parameters, nested at most 64 levels.`;
-    throw new ServiceError('invalid_request', { message, param: parameters.param });
+  refuseHeavyArguments(chat);
+  const parameters = readParameters(body, providers);
+  const { needs, size: measured, oversized } = measureChat(chat, ceiling);
+  if (oversized !== undefined) {
+    const { param, bytes } = oversized;
+    const message = `\`${param}\` is ${bytes} bytes long as JSON; at most ${maxSchemaBytes} are taken.`;
+    throw new ServiceError('invalid_request', { message, param });
   }
-  refuseUnclearStrip(parameters.byProvider);
-  const { byProvider } = parameters;
-  const known = [...byProvider].filter(([named]) => providers.publicIds.some((id) => matchesProvider(named, id)));
-  const { needs, size: measured } = measureChat(chat, ceiling);
-  // Nobody knows what a provider makes of its own parameters: all of their text counts for the bound.
-  const parameterBytes = known.reduce((sum, [, given]) => sum + Buffer.byteLength(JSON.stringify(given)), 0);
-  const size = { ...measured, promptTokensAtMost: measured.promptTokensAtMost + parameterBytes };
+  // All of their text counts for the bound, whatever a provider makes of it.
+  const size = { ...measured, promptTokensAtMost: measured.promptTokensAtMost + parameters.bytes };
   return {
     chat,
     needs,
     size,
     bindings: { operation: 'chat', model: chat.model, models: chat.models, provider: chat.provider, reasoning },
     chatFor: (route) => fitToRoute(chat, needs, route),
-    stripReasoning: known.some(([, given]) => given.strip_thinking_response === true),
-    plan: (context) => planRequest(chat, needs, context),
-    holdOf: (attempts) => holdOf(attempts, size),
-    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
-    parametersFor(publicProviderId) {
-      const named = [...byProvider].filter(([name]) => matchesProvider(name, publicProviderId));
-      // What names a region says more of it than what names its provider.
-      named.sort(([a], [b]) => a.length - b.length);
-      const given: Record<string, unknown> = Object.fromEntries(named.flatMap(([, own]) => Object.entries(own)));
-      const { strip_thinking_response: _, ...own } = given;
-      return own;
+    stripReasoning: parameters.stripReasoning,
+    plan(context) {
+      const planned = planRequest(chat, needs, context);
+      const refusal = planned.ok ? parameters.refusalBy(planned.value.routes) : undefined;
+      return refusal ?? planned;
     },
+    holdOf: (attempts) => holdOf(attempts, size),
+    bounds: (route) => attemptBounds(route, size),
+    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
+    parametersFor: parameters.for,
   };
 }
 
-/**
- * What is no boolean would leave a trace in sight that was meant to be hidden. Asked of every provider, known or not,
- * so that it tells nobody which ones there are.
- */
-function refuseUnclearStrip(byProvider: ReadonlyMap<string, Record<string, unknown>>): void {
-  for (const [providerId, { strip_thinking_response: strip }] of byProvider) {
-    if (strip != null && typeof strip !== 'boolean') {
-      const param = `${providerId.slice(0, 64)}_parameters.strip_thinking_response`;
-      throw new ServiceError('invalid_request', { message: '`strip_thinking_response` must be a boolean.', param });
-    }
-  }
+/** Adapters of other APIs parse the arguments of earlier tool calls, which the bound of the body counts as mere texts. */
+function refuseHeavyArguments({ messages }: ChatRequest): void {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
+  if (areJsonTextsWithinBounds(calls.map(({ function: called }) => called.arguments))) return;
+  const message = 'The arguments of the tool calls hold too many JSON values. Leave older calls out.';
+  throw new ServiceError('invalid_request', { message, param: 'messages' });
 }

@@ -1,12 +1,13 @@
 import { nusdToUsd } from '@sotto/money';
-import type { ChatStreamReader, ReportedUsage } from '@sotto/providers';
-import { type ErrorType, sseDone, sseFrame } from '@sotto/wire';
-import { shownUsage } from '../answers/shown-usage.ts';
+import { type ChatStreamReader, type ReportedUsage, shownUsage } from '@sotto/providers';
+import { hidesOutput, type Route } from '@sotto/router';
+import { type ErrorType, errorEnvelope, sseDone, sseFrame } from '@sotto/wire';
 import { requestEnds, type StreamEnd, streamToClient } from '../answers/stream-to-client.ts';
 import type { StreamStart } from '../attempts/flowing-attempt.ts';
 import { StreamAttempt } from '../attempts/stream-attempt.ts';
-import { unsupportedAttempt } from '../attempts/try-routes.ts';
+import { type AbandonedAttempt, unsupportedAttempt } from '../attempts/try-routes.ts';
 import { type InferenceRequest, measuredOutput } from '../inference-request.ts';
+import type { Served } from '../settlement/request-settlement.ts';
 import type { ChatQuestion } from './chat-question.ts';
 import { chatTarget } from './upstream-target.ts';
 
@@ -15,6 +16,10 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
   const { deps } = inference;
   const id = `chatcmpl-${deps.randomId()}`;
   const created = Math.floor(deps.now() / 1000);
+  const hiddenTokens = (route: Route, silentMs: number): number =>
+    hidesOutput(route, question.needs) ? inference.outputIn(route, silentMs) : 0;
+  const abandoned = ({ route, tookMs }: AbandonedAttempt): Served =>
+    inference.served(route, undefined, 0, hiddenTokens(route, tookMs));
   const tried = await inference.try<StreamAttempt>((route, provider, hasSuccessor) => {
     const { adapter, upstream, entry } = provider;
     const request = adapter.chatRequest(question.chatFor(route), chatTarget(question, route, entry));
@@ -36,18 +41,20 @@ export async function serveStreamedChat(inference: InferenceRequest, question: C
       },
     );
     return { result, abort: () => attempt?.abort() };
-  });
+  }, abandoned);
   if (tried === undefined) return;
 
   const { route, tookMs, success: attempt } = tried;
   const contentType = 'text/event-stream; charset=utf-8';
   // Text comes in small pieces: a client that does not take them at once holds back.
-  const served = { route, attempt, contentType, heldBackFromMs: 0 };
-  const { end, flowMs, heldBackMs } = await streamToClient(inference, served);
+  const stream = { route, attempt, contentType, heldBackFromMs: 0, hidesOutput: hidesOutput(route, question.needs) };
+  const { end, flowMs, heldBackMs, silentMs } = await streamToClient(inference, stream);
   const reported = usageOf(attempt.reader);
+  // A provider that completes its answer without usage showed all of it, as far as anybody can tell.
+  const hidden = end === 'complete' ? 0 : hiddenTokens(route, tookMs + silentMs);
   const metered = await inference.settlement.settle(
     requestEnds[end],
-    inference.served(route, reported, attempt.reader.producedBytes),
+    inference.served(route, reported, attempt.reader.producedBytes, hidden),
   );
   const { response } = inference.client;
   if (end === 'complete') {
@@ -74,7 +81,7 @@ const usageOf = ({ reported, reportedAtBytes, producedBytes }: ChatStreamReader)
 
 type BrokenEnd = Exclude<StreamEnd, 'complete' | 'client_left'>;
 
-/** The last frame of a broken stream (design 6): a chunk with `error`, and no terminator after it. */
+/** The last frame of a broken stream: a chunk with `error`, and no terminator after it. */
 function errorFrame(
   identity: { id: string; created: number; model: string },
   end: BrokenEnd,
@@ -87,7 +94,7 @@ function errorFrame(
       created: identity.created,
       model: identity.model,
       choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
-      error: { ...endErrors[end], request_id: requestId },
+      error: errorEnvelope(endErrors[end], requestId).error,
     }),
   );
 }

@@ -1,7 +1,6 @@
 import { nusdToUsd } from '@sotto/money';
-import { BufferedReader } from '@sotto/providers';
+import { BufferedReader, shownUsage } from '@sotto/providers';
 import { answerJson } from '../answers/json-answer.ts';
-import { shownUsage } from '../answers/shown-usage.ts';
 import { tryWhole } from '../attempts/try-whole.ts';
 import { type InferenceRequest, measuredOutput } from '../inference-request.ts';
 import type { ChatQuestion } from './chat-question.ts';
@@ -22,6 +21,7 @@ export async function serveWholeChat(inference: InferenceRequest, question: Chat
       return { request, reader: new BufferedReader((body) => adapter.readChat(body, options)) };
     },
     maxBytes,
+    abandoned: ({ route, tookMs }) => inference.served(route, undefined, 0, inference.outputIn(route, tookMs)),
   });
   if (tried === undefined) return;
 

@@ -1,75 +1,57 @@
 import { readJsonBody } from '@sotto/http';
 import { nusdToUsd } from '@sotto/money';
-import { embeddingBounds, holdOf, measureEmbeddings, planRequest } from '@sotto/router';
-import { type EmbeddingsRequest, embeddingsAnswerPieces, embeddingsRequestSchema, parseRequest } from '@sotto/wire';
+import { shownUsage } from '@sotto/providers';
+import type { Route } from '@sotto/router';
+import { embeddingsAnswerPieces } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type { AdmissionQuestion } from '../admission/admit.ts';
+import { credentialFirst } from '../admission/credential-first.ts';
 import { answerInPieces } from '../answers/pieced-answer.ts';
-import { shownUsage } from '../answers/shown-usage.ts';
 import { tryWhole } from '../attempts/try-whole.ts';
 import type { InferenceDependencies } from '../deps.ts';
 import { InferenceRequest } from '../inference-request.ts';
-import type { ProviderSet } from '../providers/provider-set.ts';
+import type { Served } from '../settlement/request-settlement.ts';
+import { type EmbeddingsQuestion, readEmbeddingsQuestion } from './embeddings-question.ts';
+import { maxAnswerBytes, tooLargeAnswer, tooManyVectors } from './vectors-size.ts';
 
-interface EmbeddingsQuestion extends AdmissionQuestion {
-  readonly embeddings: EmbeddingsRequest;
-}
-
-/** `POST /v1/embeddings` (interface 4.1), in both flows. */
+/** `POST /v1/embeddings`, in both flows. */
 export function registerEmbeddings(app: FastifyInstance, deps: InferenceDependencies): void {
-  app.post('/v1/embeddings', async (request, reply) => {
-    let question: EmbeddingsQuestion | undefined;
-    const read = (): EmbeddingsQuestion => {
-      question = readEmbeddingsQuestion(readJsonBody(request.body), deps.providers);
-      return question;
-    };
-    await InferenceRequest.run(deps, 'embeddings', { request, reply }, read, async (inference) => {
-      if (question === undefined) throw new Error('served without a question');
-      await serveEmbeddings(inference, question);
-    });
+  /** By route id: the length of its vectors where a request does not ask for one, as its last answer had them. */
+  const dimensionsOf = new Map<string, number>();
+  app.post('/v1/embeddings', credentialFirst(deps, 'embeddings'), async (request, reply) => {
+    const read = (): EmbeddingsQuestion => readEmbeddingsQuestion(readJsonBody(request.body), deps.providers);
+    await InferenceRequest.run(deps, 'embeddings', { request, reply }, read, (inference, question) =>
+      serveEmbeddings(inference, question, dimensionsOf),
+    );
     return reply;
   });
 }
 
-function readEmbeddingsQuestion(body: object, providers: ProviderSet): EmbeddingsQuestion {
-  const embeddings = parseRequest(embeddingsRequestSchema, body);
-  const { model, provider } = embeddings;
-  const { needs, size } = measureEmbeddings(embeddings);
-  return {
-    embeddings,
-    needs,
-    size,
-    bindings: { operation: 'embeddings', model, provider, reasoning: {} },
-    plan: (context) => planRequest(embeddings, needs, context),
-    holdOf: (attempts) => holdOf(attempts, size, embeddingBounds),
-    totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
-  };
-}
-
-const maxBytes = 64 * 1024 * 1024;
-/** Every provider would answer as much: asking another buys the same vectors again. */
-const tooLarge = {
-  outcome: 'invalid_request',
-  message:
-    'The vectors of so many inputs are too large for one answer. Send fewer inputs, or ask for `encoding_format: "base64"`, which takes about a quarter of the room.',
-  param: 'input',
-} as const;
-
-async function serveEmbeddings(inference: InferenceRequest, { embeddings, size }: EmbeddingsQuestion): Promise<void> {
+async function serveEmbeddings(
+  inference: InferenceRequest,
+  { embeddings, size }: EmbeddingsQuestion,
+  dimensionsOf: Map<string, number>,
+): Promise<void> {
+  const work = (route: Route): Served => inference.served(route, undefined, 0);
   const tried = await tryWhole(inference, {
     ask(route, { adapter }) {
+      // The reading of the body has judged the `dimensions` that a request names.
+      const learned = embeddings.dimensions == null ? dimensionsOf.get(route.id) : undefined;
+      const tooMany = learned === undefined ? undefined : tooManyVectors(embeddings, learned);
+      if (tooMany !== undefined) return tooMany;
       // The registry's fixed fields are those of chat requests.
       const request = adapter.embeddingsRequest(embeddings, { upstreamModel: route.upstreamModel, extraBody: {} });
       if ('unsupported' in request) return request;
       return { request, reader: adapter.openEmbeddings(embeddings) };
     },
-    maxBytes,
-    tooLarge,
+    maxBytes: maxAnswerBytes,
+    tooLarge: (route) => tooLargeAnswer(embeddings, () => work(route)),
+    abandoned: ({ route }) => work(route),
   });
   if (tried === undefined) return;
 
   const { route, tookMs, success } = tried;
   const { answer, reported } = success;
+  if (embeddings.dimensions == null) dimensionsOf.set(route.id, answer.dimensions);
   const { usage, chargeNusd } = await inference.settlement.settle('completed', inference.served(route, reported, 0));
   inference.measure(route, { kind: 'answered', ttftMs: tookMs });
   const { completion_tokens: _, ...shown } = shownUsage(reported, {

@@ -25,7 +25,7 @@ export interface Gateway {
   readonly upkeep: Repeated;
 }
 
-const tendMs = 60_000;
+const resendMs = 60_000;
 /** By one address. */
 const attestationsPerMinute = 60;
 const maxAddresses = 10_000;
@@ -51,11 +51,11 @@ export function buildGateway(
   let hasTried = false;
   return {
     route: { attestation, limit: new AddressLimit({ perMinute: attestationsPerMinute, maxAddresses, now }) },
-    upkeep: repeat(tendMs, async () => {
+    upkeep: repeat(resendMs, async () => {
       // The first evidence also tells which of the vendors' documents this machine needs.
       if (!hasTried) await attestation.evidenceFor(randomBytes(32).toString('hex')).catch(() => {});
       hasTried = true;
-      await producer.tend();
+      await producer.refresh();
     }),
   };
 }

@@ -18,9 +18,8 @@ function attestation(produce: EvidenceProducer['produce']) {
   });
   const producer: EvidenceProducer = {
     kind: 'dstack',
-    purpose: 'sotto.gateway.report_data.v1',
     produce,
-    tend: async () => {},
+    refresh: async () => {},
   };
   const onFailed = (fields: object) => told.push(fields);
   return { told, gateway: new GatewayAttestation({ producer, keySets, origin, provenance: undefined, onFailed }) };

@@ -59,6 +59,6 @@ export class GatewayAttestation {
   #produce(nonce: string): Promise<GatewayEvidence> {
     const { producer, keySets, origin, provenance } = this.#deps;
     // Keys may change while the quote is made: the document shows the set that the statement is over.
-    return makeEvidence(producer, { keySet: keySets.current(), nonce, origin, provenance });
+    return makeEvidence(producer, { audience: 'client', keySet: keySets.current(), nonce, origin, provenance });
   }
 }

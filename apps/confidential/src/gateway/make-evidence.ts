@@ -1,8 +1,18 @@
-import { type GatewayEvidence, type KeySet, keySetDigest, type Provenance, statementBytes } from '@sotto/attestation';
+import {
+  type Audience,
+  type GatewayEvidence,
+  type KeySet,
+  keySetDigest,
+  type Provenance,
+  statementBytes,
+  statementPurposes,
+} from '@sotto/attestation';
 import type { EvidenceProducer } from '@sotto/attestation/producers';
 
 /** What evidence says: which keys are ours towards `origin`, for whoever made the nonce (64 lower-case hex digits). */
 export interface Claim {
+  /** The kind of verifier that accepts it. */
+  readonly audience: Audience;
   readonly keySet: KeySet;
   readonly nonce: string;
   readonly origin: string;
@@ -12,9 +22,10 @@ export interface Claim {
 /** Has the machine vouch for a claim. Throws `EvidenceError` where it does not. */
 export async function makeEvidence(
   producer: EvidenceProducer,
-  { keySet, nonce, origin, provenance }: Claim,
+  { audience, keySet, nonce, origin, provenance }: Claim,
 ): Promise<GatewayEvidence> {
-  const statement = statementBytes({ keySetDigest: keySetDigest(keySet), nonce, origin, purpose: producer.purpose });
+  const purpose = statementPurposes[audience][producer.kind === 'simulated' ? 'simulated' : 'hardware'];
+  const statement = statementBytes({ keySetDigest: keySetDigest(keySet), nonce, origin, purpose });
   return {
     version: 'sotto.gateway.evidence.v1',
     key_set: keySet,

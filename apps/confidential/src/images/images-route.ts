@@ -3,6 +3,7 @@ import { holdOf, imageBounds, noNeeds, noTokens, planRequest } from '@sotto/rout
 import { type ImageRequest, imageRequestSchema, imageSettings, imagesAnswerAround, parseRequest } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { AdmissionQuestion } from '../admission/admit.ts';
+import { credentialFirst } from '../admission/credential-first.ts';
 import { answerInPieces } from '../answers/pieced-answer.ts';
 import { tryWhole } from '../attempts/try-whole.ts';
 import type { InferenceDependencies } from '../deps.ts';
@@ -17,18 +18,13 @@ interface ImageQuestion extends AdmissionQuestion {
 /** The largest image of the interface, uncompressed and as base64, is two thirds of this. */
 const maxBytes = 32 * 1024 * 1024;
 
-/** `POST /v1/images/generations` (interface 2.5), by ticket only. */
+/** `POST /v1/images/generations`, by ticket only. */
 export function registerImages(app: FastifyInstance, deps: InferenceDependencies): void {
-  app.post('/v1/images/generations', async (request, reply) => {
-    let question: ImageQuestion | undefined;
-    const read = (): ImageQuestion => {
-      question = readImageQuestion(readJsonBody(request.body), deps.providers);
-      return question;
-    };
-    await InferenceRequest.run(deps, 'image', { request, reply }, read, async (inference) => {
-      if (question === undefined) throw new Error('served without a question');
-      await serveImage(inference, question.image);
-    });
+  app.post('/v1/images/generations', credentialFirst(deps, 'image'), async (request, reply) => {
+    const read = (): ImageQuestion => readImageQuestion(readJsonBody(request.body), deps.providers);
+    await InferenceRequest.run(deps, 'image', { request, reply }, read, (inference, question) =>
+      serveImage(inference, question.image),
+    );
     return reply;
   });
 }
@@ -44,6 +40,7 @@ function readImageQuestion(body: object, providers: ProviderSet): ImageQuestion 
     bindings: { operation: 'image', model, provider, reasoning: {}, media: imageSettings(image) },
     plan: (context) => planRequest(image, needs, context),
     holdOf: (attempts) => holdOf(attempts, noTokens, imageBounds),
+    bounds: imageBounds,
     totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
   };
 }
@@ -57,6 +54,7 @@ async function serveImage(inference: InferenceRequest, image: ImageRequest): Pro
       return { request, reader: images.openReader() };
     },
     maxBytes,
+    abandoned: ({ route }) => servedAtFlatPrice(route, { images: 1 }),
   });
   if (tried === undefined) return;
 

@@ -63,7 +63,7 @@ async function ask(question: SecretsQuestion): Promise<Readonly<Record<string, s
     receipt_signing_keys: [],
     e2ee_public_keys: [],
   };
-  const evidence = await makeEvidence(producer, { keySet, nonce, origin });
+  const evidence = await makeEvidence(producer, { audience: 'keeper', keySet, nonce, origin });
   const { secrets, time } = await askKeeper(connection, '/v1/secrets', { nonce, evidence }, secretsSchema);
   const unwanted = Object.keys(secrets).find((name) => !question.names.has(name));
   if (unwanted !== undefined)

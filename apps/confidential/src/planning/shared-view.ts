@@ -4,6 +4,7 @@ import {
   bindCatalog,
   type Catalog,
   type DroppedRoute,
+  expectedTokensPerSecond,
   isPenalized,
   type Measurements,
   type Penalties,
@@ -20,7 +21,7 @@ import type { CatalogPort, HealthPort } from '@sotto/state';
 import type { MeasurementLog } from './measurement-log.ts';
 
 export interface SharedViewDependencies {
-  readonly state: CatalogPort & HealthPort;
+  readonly state: Pick<CatalogPort, 'readCatalog'> & HealthPort;
   readonly registry: RegistryPublic;
   readonly measurements: MeasurementLog;
   readonly now: () => number;
@@ -50,6 +51,11 @@ export class SharedView {
       measurements: this.#measurements,
       penalized: (route) => isPenalized(this.#penalties, route, now),
     };
+  }
+
+  /** Output tokens per second that a route is likely to produce. */
+  tokensPerSecond({ id }: Route): number {
+    return expectedTokensPerSecond(this.#measurements, id);
   }
 
   /** How many routes and providers are demoted at this moment. */

@@ -24,12 +24,6 @@ export function readAnnouncement(headers: IncomingHttpHeaders): SealedAnnounceme
   const asked = parseRequest(sealedQuestionSchema, readJson(headers[headerNames.e2ee]));
   const { family, stream } = asked;
   const reasoning = reasoningSelection(asked);
-  if (reasoning === 'conflict') {
-    throw invalid(
-      '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
-      'reasoning_effort',
-    );
-  }
   if (reasoning.enabled === false) {
     // How thinking is switched off differs by provider, and nobody but the client can say it in a sealed body.
     throw invalid('Encrypted requests switch thinking off by `reasoning_effort: "none"`.', 'reasoning.enabled');

@@ -104,12 +104,35 @@ describe('the meter of frames', () => {
     expect(measured(framed(false), frame(100)).producedBytes).toBe(0);
   });
 
+  it('tells how much output they must have', () => {
+    const stream = framed(true);
+    stream.push(Buffer.concat([frame(2560), frame(1)]));
+    expect(stream.leastTokens).toBe(11);
+    const whole = framed(false);
+    whole.push(frame(512 + 43));
+    expect(whole.leastTokens).toBe(10);
+    expect(streamMeter().leastTokens).toBeUndefined();
+  });
+
   it('is not whole within a frame', () => {
     for (const cut of [1, 3, 5, 50]) expect(measured(framed(true), frame(100).subarray(0, cut)).isWhole).toBe(false);
   });
 });
 
-it('knows nothing of what is packed', () => {
-  const meter = openSealedMeter(chutes, chutes.variants[0], true);
-  expect(measured(meter, 'data: [DONE]\n\n')).toEqual({ isWhole: true, producedBytes: 0, isTerminated: false });
+describe('the meter of packed answers', () => {
+  it('knows nothing of them', () => {
+    const meter = openSealedMeter(chutes, chutes.variants[0], true);
+    expect(measured(meter, 'data: [DONE]\n\n')).toEqual({ isWhole: true, producedBytes: 0, isTerminated: false });
+  });
+
+  it.each([
+    ['text/event-stream', 1536],
+    ['application/octet-stream', 8],
+  ])('tells how much output they must have, by their bytes alone (%s)', (contentType, bytes) => {
+    const meter = openSealedMeter(chutes, chutes.variants[0], true);
+    meter.begin?.(contentType);
+    for (let at = 0; at < 3; at += 1) meter.push(Buffer.alloc(bytes));
+    meter.push(Buffer.alloc(bytes - 1));
+    expect(meter.leastTokens).toBe(3);
+  });
 });

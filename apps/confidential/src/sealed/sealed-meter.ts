@@ -1,6 +1,8 @@
+import { bytesPerToken } from '@sotto/money';
 import {
   FrameMeter,
   framedTextBytes,
+  leastPackedTokens,
   type RelayRule,
   type RelayVariant,
   SseEventTooLargeError,
@@ -18,6 +20,8 @@ export interface SealedMeter {
   end(): boolean;
   /** An estimate of the text so far, in UTF-8 bytes. */
   readonly producedBytes: number;
+  /** The fewest output tokens that the answer so far can have; undefined where that does not matter. */
+  readonly leastTokens?: number;
   /** The provider has said, in clear, that nothing more follows. */
   readonly isTerminated: boolean;
 }
@@ -29,6 +33,8 @@ export function openSealedMeter(rule: RelayRule, { fieldOverheadBytes }: RelayVa
   }
   return rule.metering === 'frames' ? new FrameAnswerMeter() : new OpaqueMeter();
 }
+
+const isEventStream = (contentType: string): boolean => contentType.toLowerCase().startsWith('text/event-stream');
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -120,8 +126,12 @@ class FrameAnswerMeter implements SealedMeter {
     return framedTextBytes(this.#frames.plaintextBytes, this.#isStream);
   }
 
+  get leastTokens(): number {
+    return Math.floor(this.producedBytes / bytesPerToken);
+  }
+
   begin(contentType: string): void {
-    this.#isStream = contentType.toLowerCase().startsWith('text/event-stream');
+    this.#isStream = isEventStream(contentType);
   }
 
   push(bytes: Buffer): boolean {
@@ -134,12 +144,23 @@ class FrameAnswerMeter implements SealedMeter {
   }
 }
 
-/** Bytes of which nothing is known. */
+/** Bytes of which nothing is known but how many they are. */
 class OpaqueMeter implements SealedMeter {
+  #bytes = 0;
+  #isStream = false;
   readonly producedBytes = 0;
   readonly isTerminated = false;
 
-  push(): boolean {
+  get leastTokens(): number {
+    return leastPackedTokens(this.#bytes, this.#isStream);
+  }
+
+  begin(contentType: string): void {
+    this.#isStream = isEventStream(contentType);
+  }
+
+  push(bytes: Buffer): boolean {
+    this.#bytes += bytes.length;
     return true;
   }
 

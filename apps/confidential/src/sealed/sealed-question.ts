@@ -69,6 +69,7 @@ export function readSealedQuestion(
       return planned;
     },
     holdOf: () => sealedHold(termsNow()),
+    bounds: () => termsNow().bounds,
     totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
   };
 }

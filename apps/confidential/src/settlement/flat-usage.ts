@@ -1,4 +1,4 @@
-import { noUsage, type Usage } from '@sotto/money';
+import { noUsage, type TokenBounds, type Usage } from '@sotto/money';
 import type { Route } from '@sotto/router';
 import type { Served } from './request-settlement.ts';
 
@@ -6,8 +6,7 @@ import type { Served } from './request-settlement.ts';
 export const servedAtFlatPrice = (
   route: Route,
   product: Pick<Usage, 'images'> | Pick<Usage, 'inputCharacters'>,
-): Served => ({
-  route,
-  reported: { ...noUsage, ...product },
-  counted: { promptTokens: 0, producedBytes: 0 },
-});
+): Served => {
+  const bounds: TokenBounds = { promptTokens: 0, completionTokens: 0, ...product };
+  return { route, reported: { ...noUsage, ...product }, counted: { promptTokens: 0, producedBytes: 0 }, bounds };
+};

@@ -12,11 +12,9 @@ export interface SettlementDependencies {
   readonly onExcess: (route: Route, excessNusd: bigint) => void;
 }
 
-/** The serving route and what it produced; undefined where no attempt was made. */
-export interface Served {
+/** The route that served, or was working for the client when it left, and what it produced. */
+export interface Served extends Pick<MeterReading, 'reported' | 'counted' | 'bounds'> {
   readonly route: Route;
-  readonly reported: MeterReading['reported'];
-  readonly counted: MeterReading['counted'];
   /** Where it is not the route's. */
   readonly price?: Price;
 }
@@ -36,9 +34,25 @@ const statuses: Record<RequestEnd, Settlement['status']> = {
   total_time_ran_out: 'failed',
   shut_down: 'failed',
   shut_down_while_held_back: 'cancelled',
+  answer_too_large: 'failed',
   client_left_before_output: 'cancelled',
   no_output: 'failed',
 };
+
+/**
+ * Does the work that a hold was placed for. The hold is settled exactly once: by the work or, where it ends or throws
+ * without that, by being released here.
+ */
+export async function settledOnce(
+  settlement: RequestSettlement,
+  work: (settlement: RequestSettlement) => Promise<void>,
+): Promise<void> {
+  try {
+    await work(settlement);
+  } finally {
+    if (!settlement.isSettled) await settlement.settle('no_output', undefined);
+  }
+}
 
 /** The one settlement of one admitted request: whichever way the request ends, and however often it is told so. */
 export class RequestSettlement {
@@ -70,16 +84,16 @@ export class RequestSettlement {
   async settle(end: RequestEnd, served: Served | undefined): Promise<Metered> {
     if (this.#metered !== undefined) return this.#metered;
     const { holdNusd, shard, holdId } = this.#admission;
-    const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false };
+    const free: Metered = { usage: noUsage, chargeNusd: 0n, excessNusd: 0n, estimated: false, waivable: false };
     const metered = served === undefined ? free : meter({ price: served.route.price, ...served, end, holdNusd });
-    this.#metered = metered;
-    const { catalogDigest } = this.#admission;
-    this.#bill = served && { ...metered, price: served.price ?? served.route.price, catalogDigest };
-    if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
     // Nothing was tried: the hold goes back, and there is nothing to tell.
     const entry =
       this.attempts === 0 ? undefined : signSettlement(this.#deps.macKey, this.#record(end, served, metered));
+    const { catalogDigest } = this.#admission;
     const { usage, chargeNusd } = metered;
+    // No step above may leave a trace, because it may throw: the hold is released then as one that was not settled.
+    this.#metered = metered;
+    this.#bill = served && { ...metered, price: served.price ?? served.route.price, catalogDigest };
     const accepted = this.#deps.holds.settle({
       shard,
       holdId,
@@ -87,12 +101,17 @@ export class RequestSettlement {
       usedTokens: usage.promptTokens + usage.completionTokens,
       entry,
     });
+    if (metered.excessNusd > 0n && served !== undefined) this.#deps.onExcess(served.route, metered.excessNusd);
     // Where it was not accepted the book keeps it and sends it again; waiting on would not make it sooner.
     await this.patience.wait(accepted);
     return metered;
   }
 
-  #record(end: RequestEnd, served: Served | undefined, { usage, chargeNusd, estimated }: Metered): Settlement {
+  #record(
+    end: RequestEnd,
+    served: Served | undefined,
+    { usage, chargeNusd, estimated, waivable }: Metered,
+  ): Settlement {
     const { accountRef, holdId, attempts } = this.#admission;
     const charged = chargeNusd > 0n || end === 'completed';
     return {
@@ -114,6 +133,7 @@ export class RequestSettlement {
       fallback: this.attempts > 1,
       status: statuses[end],
       estimated,
+      ...(waivable && charged ? { waivable } : {}),
     };
   }
 }

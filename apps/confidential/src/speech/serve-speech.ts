@@ -1,3 +1,4 @@
+import type { Route } from '@sotto/router';
 import type { SpeechRequest } from '@sotto/wire';
 import { breakOff } from '../answers/break-off.ts';
 import { requestEnds, streamToClient } from '../answers/stream-to-client.ts';
@@ -6,6 +7,7 @@ import type { StreamStart } from '../attempts/flowing-attempt.ts';
 import { unsupportedAttempt } from '../attempts/try-routes.ts';
 import type { InferenceRequest } from '../inference-request.ts';
 import { servedAtFlatPrice } from '../settlement/flat-usage.ts';
+import type { Served } from '../settlement/request-settlement.ts';
 
 /** Audio has no tokens, and so no speed in them. */
 const noTokens = { tokens: undefined, reasoningTokens: 0, bytes: 0 } as const;
@@ -20,6 +22,9 @@ const heldBackFromMs = 1_000;
 
 /** Serves speech: raw audio, passed on as it comes. */
 export async function serveSpeech(inference: InferenceRequest, speech: SpeechRequest): Promise<void> {
+  // The provider takes the whole text at once, and how much of it the audio speaks so far is unknown.
+  const served = ({ route }: { readonly route: Route }): Served =>
+    servedAtFlatPrice(route, { inputCharacters: speech.input.length });
   const tried = await inference.try<AudioAttempt>((route, provider, hasSuccessor) => {
     const { adapter, upstream, entry } = provider;
     const api = adapter.speech;
@@ -39,15 +44,13 @@ export async function serveSpeech(inference: InferenceRequest, speech: SpeechReq
       begun.start(upstream, api.request(speech, target));
     });
     return { result, abort: () => attempt?.abort() };
-  });
+  }, served);
   if (tried === undefined) return;
 
   const { route, tookMs, success: attempt } = tried;
   const flow = await streamToClient(inference, { route, attempt, contentType: 'audio/mpeg', heldBackFromMs });
   const { end } = flow;
-  // The provider has taken the whole text, and how much of it the audio so far speaks nobody knows: who leaves it pays it.
-  const product = { inputCharacters: speech.input.length };
-  await inference.settlement.settle(requestEnds[end], servedAtFlatPrice(route, product));
+  await inference.settlement.settle(requestEnds[end], served(tried));
   const { response } = inference.client;
   if (end === 'complete') response.end();
   else if (end !== 'client_left') breakOff(response);

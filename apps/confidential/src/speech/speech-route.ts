@@ -3,6 +3,7 @@ import { holdOf, noNeeds, noTokens, planRequest, speechBounds } from '@sotto/rou
 import { parseRequest, type SpeechRequest, speechRequestSchema, speechSettings } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
 import type { AdmissionQuestion } from '../admission/admit.ts';
+import { credentialFirst } from '../admission/credential-first.ts';
 import type { InferenceDependencies } from '../deps.ts';
 import { InferenceRequest } from '../inference-request.ts';
 import type { ProviderSet } from '../providers/provider-set.ts';
@@ -12,18 +13,13 @@ interface SpeechQuestion extends AdmissionQuestion {
   readonly speech: SpeechRequest;
 }
 
-/** `POST /v1/audio/speech` (interface 2.6), by ticket only. */
+/** `POST /v1/audio/speech`, by ticket only. */
 export function registerSpeech(app: FastifyInstance, deps: InferenceDependencies): void {
-  app.post('/v1/audio/speech', async (request, reply) => {
-    let question: SpeechQuestion | undefined;
-    const read = (): SpeechQuestion => {
-      question = readSpeechQuestion(readJsonBody(request.body), deps.providers);
-      return question;
-    };
-    await InferenceRequest.run(deps, 'speech', { request, reply }, read, async (inference) => {
-      if (question === undefined) throw new Error('served without a question');
-      await serveSpeech(inference, question.speech);
-    });
+  app.post('/v1/audio/speech', credentialFirst(deps, 'speech'), async (request, reply) => {
+    const read = (): SpeechQuestion => readSpeechQuestion(readJsonBody(request.body), deps.providers);
+    await InferenceRequest.run(deps, 'speech', { request, reply }, read, (inference, question) =>
+      serveSpeech(inference, question.speech),
+    );
     return reply;
   });
 }
@@ -40,6 +36,7 @@ function readSpeechQuestion(body: object, providers: ProviderSet): SpeechQuestio
     bindings: { operation: 'speech', model, provider, reasoning: {}, media },
     plan: (context) => planRequest(speech, needs, context),
     holdOf: (attempts) => holdOf(attempts, noTokens, () => speechBounds(input.length)),
+    bounds: () => speechBounds(input.length),
     totalMs: (first) => providers.get(first.providerId)?.entry.timeouts.total_ms ?? 600_000,
   };
 }

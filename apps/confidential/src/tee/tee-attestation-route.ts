@@ -1,14 +1,16 @@
-import { bearerToken, readJsonBody } from '@sotto/http';
+import { readJsonBody } from '@sotto/http';
 import { planAttested, type Route } from '@sotto/router';
-import { hashSecret, openTicket, type TicketEnvelope } from '@sotto/state';
-import { headerNames, parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
+import type { OpenedTicket } from '@sotto/state';
+import { parseRequest, ServiceError, teeAttestationRequestSchema } from '@sotto/wire';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type AdmissionDependencies, assertTicketValid, isLongExpired } from '../admission/admit.ts';
+import type { AdmissionDependencies } from '../admission/admit.ts';
+import { type Asked, credentialOf } from '../admission/credential.ts';
 import { redeem } from '../admission/redeem.ts';
+import { completing, tell } from '../admission/refusal.ts';
 import type { BrokerEvents } from '../events.ts';
-import type { ProviderSet } from '../providers/provider-set.ts';
+import type { CallableProvider, ProviderSet } from '../providers/provider-set.ts';
 import { NoEvidence } from './families/question.ts';
-import { obtainEvidence } from './obtain-evidence.ts';
+import { type AttestedRoute, obtainEvidence } from './obtain-evidence.ts';
 import type { ProviderDocuments } from './provider-documents.ts';
 
 export interface TeeAttestationDependencies {
@@ -30,9 +32,13 @@ const maxWaiting = 32;
 export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestationDependencies): void {
   /** How many wait, by provider. */
   const waiting = new Map<string, number>();
-  app.post('/v1/tee/attestation', async (request, reply) => {
-    const asked = await readAttestation(deps.admission, request);
-    const { providerId } = asked.route;
+  const beforeBody = async (request: FastifyRequest): Promise<void> => {
+    await ticketOf(deps.admission, request);
+  };
+  const options = { config: { beforeBody }, errorHandler: completing(deps.admission, askedBy) };
+  app.post('/v1/tee/attestation', options, async (request, reply) => {
+    const asked = await readAttestation(deps, request);
+    const { providerId } = asked.enclave.route;
     const before = waiting.get(providerId) ?? 0;
     if (before >= maxWaiting) {
       throw new ServiceError('service_unavailable', {
@@ -43,7 +49,13 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
     waiting.set(providerId, before + 1);
     try {
       await takeTicket(deps.admission, asked);
-      const document = await evidenceOf(deps, asked.route, asked.nonce);
+      // From here on a refusal is no longer one of the ticket.
+      tell(reply, {});
+      const document = await evidenceOf(deps, asked).catch((error: unknown) => {
+        // The ticket is spent: to send it again cannot help.
+        reply.header('x-should-retry', 'false');
+        throw error;
+      });
       reply.header('cache-control', 'no-store').header('x-request-id', request.id);
       return document;
     } finally {
@@ -59,33 +71,34 @@ export function registerTeeAttestation(app: FastifyInstance, deps: TeeAttestatio
 }
 
 interface AskedAttestation {
-  readonly envelope: TicketEnvelope;
+  readonly envelope: OpenedTicket;
   readonly ticketHash: string;
-  readonly route: Route;
+  readonly enclave: Enclave;
   readonly nonce: string;
 }
 
-async function readAttestation(deps: AdmissionDependencies, request: FastifyRequest): Promise<AskedAttestation> {
-  // What is no bearer token may be a proxy's own.
-  if (bearerToken(request)) {
-    throw new ServiceError('ticket_required', {
-      message:
-        'Evidence is given for an attestation ticket only: send it in `x-router-ticket`, and no `authorization`.',
-    });
-  }
-  const ticket = request.headers[headerNames.ticket];
-  if (typeof ticket !== 'string' || ticket === '') throw new ServiceError('ticket_required');
-  const envelope = openTicket(deps.ticketSealingKey, ticket);
-  if (envelope === undefined || isLongExpired(envelope, deps.now())) throw new ServiceError('invalid_ticket');
-  const ticketHash = hashSecret(ticket);
-  try {
-    const { nonce } = parseRequest(teeAttestationRequestSchema, readJsonBody(request.body));
-    return { envelope, ticketHash, nonce, route: routeOf(deps, envelope) };
-  } catch (error) {
-    // A used or expired ticket is 401 whatever else is wrong; a valid one is left untouched.
-    if (error instanceof ServiceError && error.status < 500) await assertTicketValid(deps, envelope, ticketHash);
-    throw error;
-  }
+/** An enclave that this broker can ask for evidence. */
+interface Enclave {
+  readonly route: Route;
+  readonly provider: CallableProvider;
+  readonly attested: AttestedRoute;
+}
+
+const askedBy = (request: FastifyRequest): Asked => ({ request, ticketOnly: 'Evidence of an enclave', attests: true });
+
+async function ticketOf(deps: AdmissionDependencies, request: FastifyRequest) {
+  const credential = await credentialOf(deps, askedBy(request));
+  if (credential.kind === 'key') throw new Error('a key where only a ticket is taken');
+  return credential;
+}
+
+async function readAttestation(
+  { admission, providers }: Pick<TeeAttestationDependencies, 'admission' | 'providers'>,
+  request: FastifyRequest,
+): Promise<AskedAttestation> {
+  const { envelope, ticketHash } = await ticketOf(admission, request);
+  const { nonce } = parseRequest(teeAttestationRequestSchema, readJsonBody(request.body));
+  return { envelope, ticketHash, nonce, enclave: enclaveOf(providers, routeOf(admission, envelope)) };
 }
 
 /** Takes the ticket, which costs nothing: what it held is released at once, and it stays used. */
@@ -99,12 +112,8 @@ async function takeTicket(deps: AdmissionDependencies, { envelope, ticketHash }:
   void deps.holds.settle({ shard, holdId, chargeNusd: 0n, usedTokens: 0, entry: undefined }).catch(() => {});
 }
 
-function routeOf(deps: AdmissionDependencies, { bindings, attestation, preferences }: TicketEnvelope): Route {
-  if (attestation === undefined) {
-    throw new ServiceError('ticket_model_mismatch', {
-      message: `The ticket was issued for ${bindings.operation}, not for attestation.`,
-    });
-  }
+function routeOf(deps: AdmissionDependencies, { attestation, preferences }: OpenedTicket): Route {
+  if (attestation === undefined) throw new Error('an attestation ticket that says of nothing');
   const { catalog } = deps.view;
   if (catalog === undefined) throw new ServiceError('service_unavailable');
   const context = { catalog, preferences, status: deps.view.status(), random: deps.random };
@@ -113,30 +122,33 @@ function routeOf(deps: AdmissionDependencies, { bindings, attestation, preferenc
   return planned.value;
 }
 
-async function evidenceOf(
-  { providers, documents, events, admission }: TeeAttestationDependencies,
-  route: Route,
-  nonce: string,
-): Promise<unknown> {
+function enclaveOf(providers: ProviderSet, route: Route): Enclave {
   const provider = providers.get(route.providerId);
   const family = provider?.entry.attestation?.family;
   const { privacyClass } = route;
   if (provider === undefined || family === undefined || (privacyClass !== 'tee' && privacyClass !== 'e2ee')) {
     throw new ServiceError('service_unavailable');
   }
-  const attested = {
+  const attested: AttestedRoute = {
     provider: route.publicProviderId,
     model: route.modelId,
     upstream_model: route.upstreamModel,
     privacy_class: privacyClass,
     family,
   };
+  return { route, provider, attested };
+}
+
+async function evidenceOf(
+  { documents, events, admission }: TeeAttestationDependencies,
+  { enclave: { route, provider, attested }, nonce }: AskedAttestation,
+): Promise<unknown> {
   const asked = { ...documents.of(provider, 'callers'), nonce, now: admission.now() };
   return obtainEvidence(attested, asked).catch((error: unknown) => {
     if (!(error instanceof NoEvidence)) throw error;
     events.enclaveUnknown({ route: route.id, reason: error.message });
     throw new ServiceError('service_unavailable', {
-      message: 'The provider gives no evidence of its enclave now. Try again shortly.',
+      message: 'The provider gives no evidence of its enclave now. Try again shortly, with a new attestation ticket.',
       retryAfterS,
     });
   });

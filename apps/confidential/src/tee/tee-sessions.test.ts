@@ -70,11 +70,15 @@ beforeEach(() => {
       openVendors: () => {
         throw new Error('the test has its own');
       },
-      verifyProvider: async (document, { nonce, pins, provider: asks, model, privacyClass }) => {
+      verifyProvider: async (document, { nonce, now: at, toleranceMs, ...challenge }) => {
         asked.push(nonce);
-        expect({ pins, asks, model, privacyClass }).toEqual({
+        expect({ at: at.getTime(), toleranceMs }).toEqual({ at: now, toleranceMs: 0 });
+        // From the registry and the catalog's route, whatever the provider shows.
+        expect(challenge).toEqual({
           pins: { measurements: ['pinned'] },
-          asks: 'vault',
+          family: 'venice',
+          upstreamModel: 'own',
+          provider: 'vault',
           model: 'm/one',
           privacyClass: 'tee',
         });
@@ -233,15 +237,16 @@ describe('a connection that is being opened when its session ends', () => {
 
 describe('an attempt through an enclave', () => {
   const begun: string[] = [];
-  const run = (outcomes: readonly ('ok' | 'attestation_failed' | 'server_error')[]) => {
+  const attempt = (outcomes: readonly ('ok' | 'attestation_failed' | 'server_error')[]) => {
     begun.length = 0;
     return throughEnclave(sessions, { route, provider }, ({ sessionId }: Reached): AttemptRun<Upstream> => {
       begun.push(sessionId);
       const outcome = outcomes[begun.length - 1] ?? 'ok';
       const success = { ok: true, success: {} as Upstream } as const;
       return { result: Promise.resolve(outcome === 'ok' ? success : { ok: false, outcome }), abort() {} };
-    }).result;
+    });
   };
+  const run = (outcomes: Parameters<typeof attempt>[0]) => attempt(outcomes).result;
 
   it('begins nothing without an enclave', async () => {
     found = { ...found, isCurrent: false };
@@ -268,6 +273,31 @@ describe('an attempt through an enclave', () => {
     await open();
     expect(await run(['ok'])).toMatchObject({ ok: true });
     expect(asked).toHaveLength(1);
+  });
+
+  // What could break it: a client that leaves meanwhile would pay for work that no provider has begun.
+  it('has not begun while its enclave is verified, the first time or again', async () => {
+    let finish = (): void => {};
+    const held = (): void => {
+      hold = new Promise((resolve) => {
+        finish = resolve;
+      });
+    };
+    held();
+    const first = attempt(['ok']);
+    expect(first.hasBegun?.()).toBe(false);
+    finish();
+    await first.result;
+    expect(first.hasBegun?.()).toBe(true);
+
+    held();
+    const again = attempt(['attestation_failed', 'ok']);
+    expect(again.hasBegun?.()).toBe(true);
+    await new Promise(setImmediate);
+    expect([begun, again.hasBegun?.()]).toEqual([['session-1'], false]);
+    finish();
+    expect(await again.result).toMatchObject({ ok: true });
+    expect(again.hasBegun?.()).toBe(true);
   });
 
   it('that fails otherwise, or in an enclave that was verified for it, is not begun again', async () => {

@@ -25,11 +25,14 @@ export function throughEnclave<Success>(
     const standing = enclaves.current(route, provider);
     const first = await start(standing ?? (await opened()));
     if (standing === undefined || first.ok || first.outcome !== 'attestation_failed') return first;
+    // Nothing had been sent.
+    running = undefined;
     const renewed = await opened();
     return start(renewed?.sessionId === standing.sessionId ? undefined : renewed);
   };
   return {
     result: run(),
+    hasBegun: () => running !== undefined,
     abort() {
       isAborted = true;
       running?.abort();

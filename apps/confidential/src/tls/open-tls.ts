@@ -21,7 +21,7 @@ export interface ServedTls {
   readonly named: (() => NamedTlsKeys) | undefined;
 }
 
-const tendMs = 60_000;
+const resendMs = 60_000;
 
 /** Opens what CONFIDENTIAL_TLS asks for; undefined without TLS. Throws what the file system says of its files. */
 export async function openTls(config: TlsConfig, origin: string, now: () => number): Promise<ServedTls | undefined> {
@@ -40,13 +40,13 @@ export async function openTls(config: TlsConfig, origin: string, now: () => numb
       const { hostname } = new URL(origin);
       const authority = config.authority && exchangeOf(config.authority);
       const keeper = await TlsKeeper.start({ now, makeKey: (validity) => makeTlsKey(hostname, validity), authority });
-      await keeper.tend();
+      await keeper.refresh();
       return {
         options: { ...tlsOptions, ...keeper.served },
         named: () => keeper.named,
         follow: (server) =>
-          repeat(tendMs, async () => {
-            if ((await keeper.tend()) && server instanceof Server) {
+          repeat(resendMs, async () => {
+            if ((await keeper.refresh()) && server instanceof Server) {
               server.setSecureContext({ ...tlsOptions, ...keeper.served });
             }
           }),

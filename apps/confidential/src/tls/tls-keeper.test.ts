@@ -30,7 +30,7 @@ async function keeper(authority?: { requests: string[]; certificate?: string }) 
     made,
     pass: (days: number) => {
       now += days * dayMs;
-      return kept.tend();
+      return kept.refresh();
     },
     at: () => now,
   };

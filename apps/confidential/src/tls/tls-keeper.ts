@@ -63,7 +63,7 @@ export class TlsKeeper {
   }
 
   /** Does what is due; resolves to whether `served` has changed. */
-  async tend(): Promise<boolean> {
+  async refresh(): Promise<boolean> {
     const { now, authority } = this.#deps;
     const before = this.served;
     const certificate = await authority?.readCertificate();

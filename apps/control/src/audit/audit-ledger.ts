@@ -14,8 +14,20 @@ interface Row {
   found: string | null;
 }
 
-/** Each answers the rows that do not add up, and nothing where all is well. */
-const checks: readonly { readonly what: string; readonly query: string }[] = [
+interface AuditCheck {
+  readonly what: string;
+  /** Answers the rows that do not add up. */
+  readonly query: string;
+}
+
+const unresolved: AuditCheck = {
+  what: 'a settlement was set aside and is not resolved (see `sotto-control rejected list`)',
+  query: `select id::text, 'booked' as expected, reason as found from rejected_settlements
+    where resolved_at is null order by created_at`,
+};
+
+const checks: readonly AuditCheck[] = [
+  unresolved,
   {
     what: 'the entries of a transaction do not sum to zero',
     query: `select transaction_id::text as id, '0' as expected, sum(amount_nusd)::text as found
@@ -92,6 +104,19 @@ export async function auditBalances(pool: pg.Pool, accountIds: readonly string[]
   }));
 }
 
+/** Finds the settlements that were set aside: charges that may be missing from the ledger. */
+export async function auditRejected(pool: pg.Pool): Promise<Finding[]> {
+  const { rows } = await pool.query<Row>(unresolved.query);
+  return rows.map((row) => findingOf(unresolved, row));
+}
+
+const findingOf = ({ what }: AuditCheck, { id, expected, found }: Row): Finding => ({
+  what,
+  id,
+  expected: expected ?? 'none',
+  found: found ?? 'none',
+});
+
 /** Recomputes everything that Postgres says about money from its smallest parts, all at one instant. */
 export async function auditLedger(pool: pg.Pool): Promise<Finding[]> {
   const client = await pool.connect();
@@ -100,11 +125,9 @@ export async function auditLedger(pool: pg.Pool): Promise<Finding[]> {
     // A ledger of years takes longer to add up than any request may take.
     await client.query('set local statement_timeout = 0');
     const findings: Finding[] = [];
-    for (const { what, query } of checks) {
-      const { rows } = await client.query<Row>(query);
-      for (const { id, expected, found } of rows) {
-        findings.push({ what, id, expected: expected ?? 'none', found: found ?? 'none' });
-      }
+    for (const check of checks) {
+      const { rows } = await client.query<Row>(check.query);
+      findings.push(...rows.map((row) => findingOf(check, row)));
     }
     return findings;
   } finally {

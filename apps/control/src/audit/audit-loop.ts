@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { ControlEvents } from '../events.ts';
 import type { ControlMetrics } from '../metrics/control-metrics.ts';
-import { auditBalances } from './audit-ledger.ts';
+import { auditBalances, auditRejected } from './audit-ledger.ts';
 import { type AuditStateDependencies, auditPage } from './audit-state.ts';
 
 export interface AuditLoopDependencies extends AuditStateDependencies {
@@ -35,6 +35,7 @@ export class AuditLoop {
     }
     const page = await auditPage(this.#deps, this.#after);
     const findings = [...page.findings, ...(await auditBalances(pool, page.accountIds))];
+    if (page.next === undefined) findings.push(...(await auditRejected(pool)));
     for (const { what, id } of findings) events.auditFinding({ what, id });
     this.#findings += findings.length;
     metrics.auditedAccounts.inc(page.accountIds.length);

@@ -1,14 +1,13 @@
 import { type Repeated, repeat } from '@sotto/http';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
-import type { SessionDependencies } from '../credentials/session-credentials.ts';
 import type { ControlEvents } from '../events.ts';
-import { ownLimit } from '../limits/rate-limits.ts';
+import { limitByAddress } from '../limits/rate-limits.ts';
+import type { Serve } from '../serve/serve.ts';
 import { topUpAccounts } from './auto-top-up/auto-top-up.ts';
 import type { BillingPlan } from './billing-plan.ts';
+import { serveBilling } from './billing-routes.ts';
 import type { RailSettings } from './billing-settings.ts';
-import { registerBillingCatalog } from './catalog-routes.ts';
-import { registerOrders } from './orders/order-routes.ts';
 import type { PlaceDependencies, Rails } from './orders/place-order.ts';
 import { reconcileOrders } from './orders/reconcile.ts';
 import { BtcpayClient } from './rails/btcpay-client.ts';
@@ -19,9 +18,7 @@ import { stripeClient } from './rails/stripe-client.ts';
 import { StripeRail } from './rails/stripe-rail.ts';
 import { stripeWebhook } from './rails/stripe-webhook.ts';
 import { testRail } from './rails/test-rail.ts';
-import { registerReceipts } from './receipts/receipt-routes.ts';
 import { noteLowBalances } from './settings/low-balance.ts';
-import { registerBillingSettings } from './settings/settings-routes.ts';
 import { registerWebhooks } from './webhook-routes.ts';
 
 /** What is for sale and how it can be paid, as it was read at the start. */
@@ -40,8 +37,8 @@ export interface BillingDependencies extends BillingOptions {
 }
 
 export interface Billing {
-  /** Adds the routes of interface 4.5, the webhooks and the settings. */
-  register(app: FastifyInstance, sessions: SessionDependencies): void;
+  /** Serves its routes, and the webhooks that payment services call. */
+  register(app: FastifyInstance, serve: Serve): void;
   /** What goes on beside the requests, for as long as there is a database. */
   tasks(failed: (task: string) => (error: unknown) => void): readonly Repeated[];
 }
@@ -73,18 +70,15 @@ export function buildBilling({
   const orders: PlaceDependencies = { pool, plan, rails, events, project, now, seller: plan.file.seller };
   if (settings.test) events.testRailOn();
   return {
-    register(app, sessions) {
-      registerBillingCatalog(app, plan, rails);
-      registerOrders(app, { sessions, orders });
-      registerReceipts(app, sessions);
-      registerBillingSettings(app, { sessions, plan, cards, now });
+    register(app, serve) {
+      serveBilling(serve, { pool, orders, cards, now });
       registerWebhooks(app, {
         orders,
         readers: {
           stripe: stripe && settings.stripe && stripeWebhook(stripe, settings.stripe.webhookSecret),
           btcpay: btcpay && settings.btcpay && btcpayWebhook(btcpay, settings.btcpay),
         },
-        rateLimit: ownLimit(webhooksAMinute),
+        rateLimit: limitByAddress(webhooksAMinute),
       });
     },
     tasks: (failed) => [

@@ -12,6 +12,7 @@ import { explain } from './explain.ts';
 import { keyCreate } from './key-create.ts';
 import { migrate } from './migrate.ts';
 import { orderRefund } from './order-refund.ts';
+import { rejectedDismiss, rejectedList } from './rejected.ts';
 import { serve } from './serve.ts';
 
 interface Command {
@@ -64,6 +65,18 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'recompute every balance, and compare it with Redis and the settlements; exits 1 on one nano-dollar',
     options: {},
     run: (context) => audit(context),
+  },
+  'rejected list': {
+    usage: 'rejected list',
+    summary: 'list the settlements that could not be booked and are not resolved',
+    options: {},
+    run: (context) => rejectedList(context),
+  },
+  'rejected dismiss': {
+    usage: 'rejected dismiss ID --why TEXT',
+    summary: 'resolve a settlement that will not be booked; the audit no longer reports it',
+    options: { why: text },
+    run: (context, [id], { why }) => rejectedDismiss(context, { id, why }),
   },
   doctor: {
     usage: 'doctor',

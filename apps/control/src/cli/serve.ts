@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createMetricsApp, lastWords, listenBacklog, listenProblem, openLogOutlet } from '@sotto/http';
-import { createRedisState, keeperClient, leaveReplica, readRedisUrl } from '@sotto/state';
+import { createMetricsApp, exitMessage, listenBacklog, listenProblem, openLogOutlet } from '@sotto/http';
+import { controlClient, createRedisState, leaveReplica, readRedisUrl } from '@sotto/state';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { readBillingPlan } from '../billing/billing-settings.ts';
@@ -20,7 +20,7 @@ export async function serve(context: CliProcess): Promise<number> {
   keepMemoryOutOfDumps();
   // Node itself would print the error as it is: a query's, say, quotes a row.
   process.on('uncaughtException', (error) => {
-    process.stderr.write(lastWords('sotto-control', error));
+    process.stderr.write(exitMessage('sotto-control', error));
     process.exit(1);
   });
   const read = readConfig(context.environment);
@@ -57,7 +57,11 @@ export async function serve(context: CliProcess): Promise<number> {
   };
 
   const onVolatile = config.isProduction ? (problem: string) => logger.error({ problem }, 'not ready') : undefined;
-  const state = createRedisState({ url: config.redisUrl, newClient: keeperClient, onVolatile });
+  const onDenied = (): void => {
+    const fix = 'make its user anew with deploy/redis/acl-user.sh; `ACL LOG` names the command';
+    logger.error({ fix }, "Redis refuses control's user a command");
+  };
+  const state = createRedisState({ url: config.redisUrl, newClient: controlClient, onVolatile, onDenied });
   const limitsRedis = openLimitsRedis(config.redisUrl);
   const control = await buildControl({
     state,

@@ -1,11 +1,12 @@
 import { type Repeated, repeat } from '@sotto/http';
 import type { FastifyInstance } from 'fastify';
-import type { SessionDependencies } from '../credentials/session-credentials.ts';
+import type pg from 'pg';
 import type { Projector } from '../projection/projector.ts';
-import { registerApps } from './apps/app-routes.ts';
-import { registerGrants } from './grants/grant-routes.ts';
+import type { Serve } from '../serve/serve.ts';
+import { serveApps } from './apps/app-routes.ts';
+import { serveGrants } from './grants/grant-routes.ts';
 import { purgeConnect } from './grants/purge.ts';
-import { registerInteractions } from './interactions/interaction-routes.ts';
+import { serveInteractions } from './interactions/interaction-routes.ts';
 import { ProtocolKeeper, type ProtocolKeeperDependencies } from './protocol/protocol-keeper.ts';
 import { protocolRoutes } from './protocol/protocol-routes.ts';
 
@@ -15,7 +16,7 @@ export interface ConnectedAppsDependencies extends ProtocolKeeperDependencies {
 
 /** Connected Apps (interface 1, 4.6), where the operator has switched it on. */
 export interface ConnectedApps {
-  register(app: FastifyInstance, sessions: SessionDependencies): Promise<void>;
+  register(app: FastifyInstance, pool: pg.Pool, serve: Serve): Promise<void>;
   /** What goes on beside the requests, for as long as there is a database. */
   tasks(failed: (task: string) => (error: unknown) => void): readonly Repeated[];
 }
@@ -27,11 +28,11 @@ export function buildConnectedApps(deps: ConnectedAppsDependencies): ConnectedAp
   const keeper = new ProtocolKeeper(deps);
   const { origin, projector, now } = deps;
   return {
-    async register(app, sessions) {
-      registerApps(app, { sessions, projector, origin });
-      registerGrants(app, { sessions, projector });
+    async register(app, pool, serve) {
+      serveApps(serve, { pool, projector, origin });
+      serveGrants(serve, { pool, projector });
       const provider = async () => (await keeper.protocol()).provider;
-      registerInteractions(app, { sessions, projector, provider, origin, now });
+      serveInteractions(serve, { pool, projector, provider, origin, now });
       await app.register(protocolRoutes, { keeper, onUnexpected: deps.events.connectFailed });
     },
     tasks: (failed) => [

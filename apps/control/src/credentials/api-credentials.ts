@@ -4,6 +4,8 @@ import { type AppScope, preferencesSchema, ServiceError } from '@sotto/wire';
 import type { FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import { findAccessToken, type PresentedToken } from '../connect/grants/access-token.ts';
+import { bearerId } from '../limits/credential-ids.ts';
+import type { OnVerified } from '../limits/rate-limits.ts';
 import type { PresentedKey } from './presented-key.ts';
 
 /** Where bearers are looked up. */
@@ -11,6 +13,8 @@ export interface ApiCredentials {
   readonly pool: pg.Pool;
   /** Whether Connected Apps is switched on: otherwise access tokens are no bearers. */
   readonly accessTokens: boolean;
+  /** Told of every bearer that was found good. */
+  readonly onVerified: OnVerified;
 }
 
 interface Row {
@@ -29,7 +33,7 @@ interface Row {
  * `invalid_api_key` for one that is unknown, expired or revoked, and `insufficient_scope` for one of another kind or scope.
  */
 export async function requireKey(
-  { pool, accessTokens }: ApiCredentials,
+  credentials: ApiCredentials,
   request: FastifyRequest,
   kinds: readonly KeyKind[],
 ): Promise<PresentedKey> {
@@ -39,8 +43,13 @@ export async function requireKey(
       message: `This endpoint needs a key: \`Authorization: Bearer <${kinds.join(' or ')} key>\`.`,
     });
   }
-  if (apiKeyKind(secret) !== undefined) return presentedKey(pool, secret, kinds);
-  const token = accessTokens ? await findAccessToken(pool, secret) : undefined;
+  if (apiKeyKind(secret) !== undefined) {
+    const key = await findKey(credentials.pool, secret);
+    if (key === undefined) throw new ServiceError('invalid_api_key');
+    await credentials.onVerified(request, bearerId(secret));
+    return assertKind(key, kinds);
+  }
+  const token = await presentedToken(credentials, request);
   if (token === undefined) throw new ServiceError('invalid_api_key');
   if (!kinds.includes('inference')) {
     throw new ServiceError('insufficient_scope', { message: 'This endpoint is not for access tokens of apps.' });
@@ -49,13 +58,30 @@ export async function requireKey(
   return token.key;
 }
 
+/** Throws `insufficient_scope` where the bearer of a request that lacks a session is a good key. */
+export async function refuseKey(
+  { pool, onVerified }: Pick<ApiCredentials, 'pool' | 'onVerified'>,
+  request: FastifyRequest,
+): Promise<void> {
+  const secret = bearerToken(request);
+  if (secret === undefined || apiKeyKind(secret) === undefined) return;
+  const key = await findKey(pool, secret);
+  if (key === undefined) return;
+  await onVerified(request, bearerId(secret));
+  throw new ServiceError('insufficient_scope', {
+    message: `This endpoint needs a session; the key, of the kind \`${key.kind}\`, may not be used here.`,
+  });
+}
+
 /** An access token of a request's bearer; undefined where the bearer is something else. */
 export async function presentedToken(
-  { pool, accessTokens }: ApiCredentials,
+  { pool, accessTokens, onVerified }: ApiCredentials,
   request: FastifyRequest,
 ): Promise<PresentedToken | undefined> {
   const secret = bearerToken(request);
-  return secret === undefined || !accessTokens ? undefined : findAccessToken(pool, secret);
+  const token = secret === undefined || !accessTokens ? undefined : await findAccessToken(pool, secret);
+  if (secret !== undefined && token !== undefined) await onVerified(request, bearerId(secret));
+  return token;
 }
 
 /** Throws `insufficient_scope`, naming the scope that is missing. */
@@ -64,7 +90,7 @@ export function assertScope({ scopes }: PresentedToken, needed: AppScope): void 
   throw new ServiceError('insufficient_scope', { message: `The access token lacks the scope \`${needed}\`.` });
 }
 
-async function presentedKey(pool: pg.Pool, secret: string, kinds: readonly KeyKind[]): Promise<PresentedKey> {
+async function findKey(pool: pg.Pool, secret: string): Promise<PresentedKey | undefined> {
   const keyHash = hashSecret(secret);
   const { rows } = await pool.query<Row>(
     `select k.id, k.kind, k.account_id, k.workspace_id, a.wallet_id, k.generation, w.preferences
@@ -73,12 +99,7 @@ async function presentedKey(pool: pg.Pool, secret: string, kinds: readonly KeyKi
     [keyHash],
   );
   const [row] = rows;
-  if (row === undefined) throw new ServiceError('invalid_api_key');
-  if (!kinds.includes(row.kind)) {
-    throw new ServiceError('insufficient_scope', {
-      message: `The key is of the kind \`${row.kind}\`; this endpoint is for \`${kinds.join('` or `')}\`.`,
-    });
-  }
+  if (row === undefined) return undefined;
   return {
     keyId: row.id,
     keyHash,
@@ -89,4 +110,11 @@ async function presentedKey(pool: pg.Pool, secret: string, kinds: readonly KeyKi
     generation: row.generation,
     preferences: preferencesSchema.parse(row.preferences),
   };
+}
+
+function assertKind(key: PresentedKey, kinds: readonly KeyKind[]): PresentedKey {
+  if (kinds.includes(key.kind)) return key;
+  throw new ServiceError('insufficient_scope', {
+    message: `The key is of the kind \`${key.kind}\`; this endpoint is for \`${kinds.join('` or `')}\`.`,
+  });
 }

@@ -15,6 +15,8 @@ export const authUser = pgTable('auth_user', {
   emailVerified: boolean('email_verified').notNull().default(false),
   image: text('image'),
   twoFactorEnabled: boolean('two_factor_enabled').notNull().default(false),
+  /** When a password was set by mail while there were passkeys; null once their owner has reviewed them. */
+  passkeysKeptAt: instant('passkeys_kept_at'),
   createdAt: createdAt(),
   updatedAt: updatedAt(),
 });

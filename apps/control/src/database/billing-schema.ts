@@ -45,6 +45,8 @@ export const orders = pgTable(
     railReference: text('rail_reference'),
     /** The card that auto top-up charges; kept before it is charged, so that a repeated charge is the same one. */
     card: text('card'),
+    /** Made by the form or program that placed it, once: the same order placed again is this one. */
+    formId: text('form_id'),
     checkoutUrl: text('checkout_url'),
     /** The rail's id of the payment that was credited. */
     payment: text('payment'),
@@ -66,6 +68,7 @@ export const orders = pgTable(
     uniqueIndex('orders_one_automatic_idx')
       .on(table.accountId)
       .where(sql`${table.automatic} and ${table.status} in ('created', 'pending')`),
+    uniqueIndex('orders_form_idx').on(table.accountId, table.formId).where(sql`${table.formId} is not null`),
     check('orders_amounts', sql`${table.amountNusd} > 0 and ${table.feeNusd} >= 0`),
     check('orders_returns', sql`${table.refundedNusd} >= 0 and ${table.disputedNusd} >= 0`),
   ],

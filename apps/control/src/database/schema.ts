@@ -38,6 +38,9 @@ export const accounts = pgTable(
     version: bigint('version', { mode: 'number' }).notNull().default(1),
     /** The version that the shared state was given; where it is behind, the projector catches up. */
     projectedVersion: bigint('projected_version', { mode: 'number' }).notNull().default(0),
+    /** Charges of requests that their client gave up, waived in the hour below: hours since 1970, UTC. */
+    waivedNusd: nusd('waived_nusd').notNull().default(sql`0`),
+    waivedHour: integer('waived_hour').notNull().default(0),
     createdAt: createdAt(),
   },
   (table) => [index('accounts_unprojected_idx').on(table.id).where(sql`${table.projectedVersion} < ${table.version}`)],
@@ -137,7 +140,7 @@ export const settlements = pgTable('settlements', {
   bookedAt: instant('booked_at').notNull().default(sql`now()`),
 });
 
-/** Settlements that could not be believed or booked, kept for people to look at. */
+/** Settlements that could not be believed or booked. The audit is not clean while one of them is unresolved. */
 export const rejectedSettlements = pgTable('rejected_settlements', {
   id: uuid('id').primaryKey(),
   shard: integer('shard').notNull(),
@@ -145,6 +148,9 @@ export const rejectedSettlements = pgTable('rejected_settlements', {
   reason: text('reason', { enum: ['bad_mac', 'unbookable'] }).notNull(),
   payload: text('payload').notNull(),
   createdAt: createdAt(),
+  resolvedAt: instant('resolved_at'),
+  /** `booked`, or why the operator dismissed it. */
+  resolution: text('resolution'),
 });
 
 /** What each request used. Ids join with nothing, and the time is cut to the minute (design 1). */

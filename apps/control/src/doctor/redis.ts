@@ -16,7 +16,7 @@ export async function examineRedis(
   now: () => number,
 ): Promise<Finding[]> {
   try {
-    const { version, timeMs, tookMs, problem } = await inspectRedis(redisUrl, timeoutMs);
+    const { version, timeMs, tookMs, problem, exposedTo } = await inspectRedis(redisUrl, timeoutMs);
     const found = version === undefined ? 'answers' : `version ${version} answers`;
     return [
       Number.parseInt(version ?? `${oldest}`, 10) >= oldest
@@ -30,6 +30,7 @@ export async function examineRedis(
             'Set it so in redis.conf: money and tickets would be lost otherwise. With NODE_ENV=production no plane is ready before.',
           ),
       compareClocks('Redis’ clock', { ours: now(), theirs: timeMs, tookMs }),
+      ...examineUsers(exposedTo),
     ];
   } catch (error) {
     return [
@@ -40,6 +41,19 @@ export async function examineRedis(
       ),
     ];
   }
+}
+
+/** Whether brokers can read what is control's; nothing where that cannot be told. */
+function examineUsers(exposedTo: readonly string[] | undefined): Finding[] {
+  if (exposedTo === undefined) return [];
+  if (exposedTo.length === 0) return [ok('Redis’ users', 'brokers cannot read control’s keys')];
+  return [
+    warning(
+      'Redis’ users',
+      `brokers connect as \`${exposedTo.join('`, `')}\`, which can read control’s keys`,
+      'Make a user with deploy/redis/acl-user.sh and put it into the broker’s REDIS_URL (docs/guides/deploy.md#redis-users).',
+    ),
+  ];
 }
 
 export interface ExaminedState {

@@ -1,5 +1,6 @@
 import { ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { unknown } from '../serve/unknown.ts';
 import { assertMay } from '../workspaces/permissions.ts';
 import { lockWorkspace } from '../workspaces/workspace-access.ts';
 
@@ -14,15 +15,12 @@ export async function lockKey(client: pg.PoolClient, accountId: string, keyId: s
     [keyId],
   );
   const [key] = rows;
-  if (key === undefined) throw unknownKey();
+  if (key === undefined) throw unknown('key');
   const { role } = await lockWorkspace(client, { accountId, workspaceId: key.workspace_id, action: 'read' }).catch(
     (error: unknown) => {
-      throw error instanceof ServiceError && error.type === 'not_found' ? unknownKey() : error;
+      throw error instanceof ServiceError && error.type === 'not_found' ? unknown('key') : error;
     },
   );
   if (key.kind === 'management') assertMay(role, 'makeManagementKeys');
   assertMay(role, key.created_by === accountId ? 'useOwnKeys' : 'useAllKeys');
 }
-
-export const unknownKey = (): ServiceError =>
-  new ServiceError('not_found', { message: 'This account has no such key.' });

@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Nusd } from '@sotto/money';
-import type { AccountRef, Settlement } from '@sotto/state';
 import type pg from 'pg';
-import { recordUsage, type UsedSettlement } from '../usage/record-usage.ts';
+import { recordable, recordUsage, type UsedSettlement } from '../usage/record-usage.ts';
+import type { AttributedSettlement } from './attributed-settlement.ts';
 import { ledgerAccounts } from './post-transaction.ts';
-
-/** A settlement whose MAC was right, and whose it is, where that could be told. */
-export interface AttributedSettlement {
-  readonly settlement: Settlement;
-  readonly owner: AccountRef | undefined;
-}
+import { waiveCharges } from './waive-charges.ts';
 
 /** What the state must be told of a wallet after booking. */
 export interface BookedWallet {
@@ -31,6 +26,8 @@ export interface BookingResult {
   readonly unattributedHoldIds: readonly string[];
   readonly booked: number;
   readonly shortfallNusd: Nusd;
+  /** Charges of requests that their clients gave up, which the operator bears. */
+  readonly waivedNusd: Nusd;
 }
 
 interface AccountRow {
@@ -63,8 +60,8 @@ export async function bookSettlements(pool: pg.Pool, batch: readonly AttributedS
   }
 }
 
-async function bookWithin(client: pg.PoolClient, batch: readonly AttributedSettlement[]): Promise<BookingResult> {
-  const accountIds = [...new Set(batch.flatMap(({ owner }) => owner?.accountId ?? []))];
+async function bookWithin(client: pg.PoolClient, claimed: readonly AttributedSettlement[]): Promise<BookingResult> {
+  const accountIds = [...new Set(claimed.flatMap(({ owner }) => owner?.accountId ?? []))];
   // In one order, so that two bookings never wait for each other in a circle.
   const locked = await client.query<AccountRow>(
     'select id, wallet_id, balance_nusd, version from accounts where id = any($1::uuid[]) order by id for update',
@@ -76,6 +73,8 @@ async function bookWithin(client: pg.PoolClient, batch: readonly AttributedSettl
       { walletId: row.wallet_id, balance: BigInt(row.balance_nusd), version: Number(row.version), charged: false },
     ]),
   );
+  const recorded = claimed.map((entry) => ({ ...entry, settlement: recordable(entry.settlement) }));
+  const { batch, waivedNusd } = await waiveCharges(client, recorded);
   const inserted = await client.query<{ id: string }>(
     `insert into settlements (id, charge_nusd) select * from unnest($1::text[], $2::bigint[])
      on conflict (id) do nothing returning id`,
@@ -140,6 +139,7 @@ async function bookWithin(client: pg.PoolClient, batch: readonly AttributedSettl
   return {
     booked: used.length,
     shortfallNusd,
+    waivedNusd,
     unattributedHoldIds: batch
       .filter(({ settlement, owner }) => settlement.kind === 'charge' && !accounts.has(owner?.accountId ?? ''))
       .map(({ settlement }) => settlement.id),

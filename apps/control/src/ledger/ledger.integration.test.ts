@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import type { AccountRef, Settlement } from '@sotto/state';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type AccountRef, createMemoryState, MemoryStore, type Settlement, sealAccountRef } from '@sotto/state';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postgres.ts';
@@ -7,8 +7,11 @@ import { createAccount } from '../accounts/ensure-account.ts';
 import { auditLedger } from '../audit/audit-ledger.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
-import { type AttributedSettlement, bookSettlements } from './book-settlements.ts';
+import { Settler } from '../settler/settler.ts';
+import type { AttributedSettlement } from './attributed-settlement.ts';
+import { type BookingResult, bookSettlements } from './book-settlements.ts';
 import { creditAccount } from './post-transaction.ts';
+import { postgresSettlementLedger } from './settlement-ledger.ts';
 
 let postgres: TestPostgres;
 let database: DatabaseConnection;
@@ -26,12 +29,17 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-async function makeOwner(): Promise<AccountRef> {
+const makeOwner = async (): Promise<AccountRef> => (await makeOwners(1))[0];
+
+/** The keys of one account. */
+async function makeOwners(count: number): Promise<[AccountRef, ...AccountRef[]]> {
   const { accountId, defaultWorkspaceId: workspaceId } = await createAccount(pool, { userId: undefined, name: 'x' });
   const key = { accountId, workspaceId, kind: 'inference', name: 'x', openaiCompatible: true } as const;
-  await insertKey(pool, { ...key, creditLimitNusd: undefined });
+  for (let made = 0; made < count; made += 1) await insertKey(pool, { ...key, creditLimitNusd: undefined });
   const { rows } = await pool.query<{ id: string }>('select id from api_keys where account_id = $1', [accountId]);
-  return { accountId, workspaceId, keyId: rows[0]?.id ?? '' };
+  const [first = '', ...others] = rows.map(({ id }) => id);
+  const ownerOf = (keyId: string): AccountRef => ({ accountId, workspaceId, keyId });
+  return [ownerOf(first), ...others.map(ownerOf)];
 }
 
 /** One thing that happens to the ledger; what has the same `id` is the same, come again. */
@@ -156,3 +164,99 @@ async function bookAndDie(batch: readonly AttributedSettlement[]): Promise<void>
   };
   await expect(bookSettlements(dying as unknown as typeof pool, batch)).rejects.toThrow('killed');
 }
+
+/** Charges of requests that their client gave up, in one hour. */
+const givenUp = (run: string, count: number, nusd: bigint, owner: AccountRef): AttributedSettlement[] =>
+  Array.from({ length: count }, (_, id) => ({
+    owner,
+    settlement: { ...settlementOf(run, { id, nusd, owner: 0 }), waivable: true, status: 'cancelled', at: 3_600_000 },
+  }));
+const waivedOf = (results: readonly BookingResult[]): bigint => sum(results.map(({ waivedNusd }) => waivedNusd));
+
+// What could break it: several settlers book the same requests at once, each finding the allowance unused; one dies
+// before its commit; the same request comes again when the allowance is used up.
+it('waives charges up to the allowance of their account, once, whoever books them how often', async () => {
+  const [owner] = await Promise.all([makeOwner()]);
+  await creditAccount(pool, {
+    accountId: owner.accountId,
+    amountNusd: 10n ** 12n,
+    kind: 'top_up',
+    reference: randomUUID(),
+  });
+  const each = 30_000_000n;
+  const all = givenUp(randomUUID(), 20, each, owner);
+  const free = 4n;
+  await bookAndDie(all);
+  const results = await Promise.all(
+    [all, all.slice(0, 10), all.slice(10), all].map((batch) => bookSettlements(pool, batch)),
+  );
+  expect(waivedOf(results)).toBe(each * free);
+  expect(waivedOf([await bookSettlements(pool, all)])).toBe(0n);
+  const { rows } = await pool.query<{ cost: string }>('select cost_nusd as cost from usage where key_id = $1', [
+    owner.keyId,
+  ]);
+  expect(rows.map(({ cost }) => BigInt(cost)).sort()).toEqual([0n, 0n, 0n, 0n, ...Array(16).fill(each)]);
+  // The next hour has an allowance of its own.
+  const later = givenUp(randomUUID(), 1, each, owner).map((entry) => ({
+    ...entry,
+    settlement: { ...entry.settlement, at: 2 * 3_600_000 },
+  }));
+  expect(waivedOf([await bookSettlements(pool, later)])).toBe(each);
+  expect(await auditLedger(pool)).toEqual([]);
+});
+
+// What could break it: an account has as many keys as it likes, and each finds an allowance of its own.
+it('waives by account: its keys share one allowance, in one batch and in several at once', async () => {
+  const [owner, ...others] = await makeOwners(12);
+  const { accountId } = owner;
+  await creditAccount(pool, { accountId, amountNusd: 10n ** 12n, kind: 'top_up', reference: randomUUID() });
+  const each = 4_000_000_000n;
+  const [first = [], ...batches] = [owner, ...others].map((key) => givenUp(randomUUID(), 1, each, key));
+  const together = [first, ...batches.slice(0, 5)].flat();
+  const results = await Promise.all([together, ...batches.slice(5)].map((batch) => bookSettlements(pool, batch)));
+  expect(waivedOf(results)).toBe(each);
+  const { rows } = await pool.query('select balance_nusd from accounts where id = $1', [accountId]);
+  expect(rows).toEqual([{ balance_nusd: String(10n ** 12n - 11n * each) }]);
+  expect(await auditLedger(pool)).toEqual([]);
+});
+
+it('books what an older version set aside as unbookable, once, and the audit is clean again', async () => {
+  const owner = await makeOwner();
+  await creditAccount(pool, { accountId: owner.accountId, amountNusd: 1000n, kind: 'top_up', reference: randomUUID() });
+  const accountRefKey = randomBytes(32);
+  const ledger = postgresSettlementLedger(pool);
+  const told: unknown[] = [];
+  const settler = new Settler({
+    ledger,
+    state: {
+      ...createMemoryState({ store: new MemoryStore(Date.now) }),
+      book: async (booked) => void told.push(booked),
+      forget: async () => {},
+    },
+    settlementMacKey: [randomBytes(32)],
+    accountRefKey: [accountRefKey],
+    events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
+  });
+  const settlement = {
+    ...settlementOf(randomUUID(), { id: 1, nusd: 300n, owner: 0 }),
+    accountRef: sealAccountRef(accountRefKey, owner),
+  };
+  const entry = { streamId: '1-1', payload: JSON.stringify(settlement), mac: '' };
+  await ledger.setAside(3, entry, 'unbookable');
+  await ledger.setAside(3, { ...entry, payload: 'unreadable' }, 'unbookable');
+  expect(await auditLedger(pool)).toMatchObject([{ found: 'unbookable' }, { found: 'unbookable' }]);
+
+  await Promise.all([settler.rebook(), settler.rebook()]);
+  await settler.rebook();
+  const { rows } = await pool.query('select balance_nusd::int as balance from accounts where id = $1', [
+    owner.accountId,
+  ]);
+  expect(rows).toEqual([{ balance: 700 }]);
+  expect(told).toContainEqual({
+    wallet: expect.objectContaining({ shard: 3, balanceNusd: 700n }),
+    keys: [expect.anything()],
+    holdIds: [settlement.id],
+  });
+  expect(await auditLedger(pool)).toMatchObject([{ found: 'unbookable' }]);
+  await pool.query('delete from rejected_settlements');
+});

@@ -7,7 +7,7 @@ export class ControlMetrics {
   readonly auditedAccounts = this.#counter('sotto_audit_accounts_total', 'Accounts compared with ledger and state.');
   readonly auditFindings = this.#gauge(
     'sotto_audit_findings',
-    'What did not add up in the last whole pass of the audit: balances with their entries, wallets and keys with Redis.',
+    'Findings of the last whole pass of the audit: balances, wallets and keys that differ, settlements set aside.',
   );
   readonly auditCompletedAt = this.#gauge(
     'sotto_audit_completed_timestamp_seconds',
@@ -38,6 +38,10 @@ export class ControlMetrics {
   readonly #shortfall = this.#counter(
     'sotto_shortfall_usd_total',
     'Charges beyond their wallets: the operator’s loss.',
+  );
+  readonly #waived = this.#counter(
+    'sotto_waived_usd_total',
+    'Charges of requests that their clients gave up, within the allowance of their accounts: the operator’s cost.',
   );
   readonly #reaped = this.#counter('sotto_holds_reaped_total', 'Holds released because their broker was gone.');
   readonly #opened = this.#counter(
@@ -84,6 +88,10 @@ export class ControlMetrics {
       shortfall: (fields) => {
         this.#shortfall.inc(Number(fields.shortfallNusd) / 1e9);
         events.shortfall(fields);
+      },
+      waived: (fields) => {
+        this.#waived.inc(Number(fields.waivedNusd) / 1e9);
+        events.waived(fields);
       },
       reaped: (fields) => {
         this.#reaped.inc(fields.holds);

@@ -13,6 +13,8 @@ export interface DashboardOptions {
 
 /** The dashboard's page and files, as they are answered. */
 export interface Dashboard {
+  /** Whether a path is one of the page's files. */
+  isFile(path: string): boolean;
   /** Answers `GET` of a page or one of its files, and says whether it did. */
   answer(request: FastifyRequest, reply: FastifyReply): boolean;
   register(app: FastifyInstance): Promise<void>;
@@ -40,16 +42,17 @@ export function openDashboard({ folder, confidentialOrigin }: DashboardOptions):
       .send(page === undefined ? notBuilt : page.replaceAll('SOTTO_NONCE', nonce));
   };
 
+  const isFile = (path: string): boolean => built !== undefined && (built.assets.has(path) || path === icon);
+
   return {
+    isFile,
     answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '';
-      if (request.method !== 'GET') return false;
-      if (built?.assets.has(path) === true) {
-        void reply.sendFile(path.slice(1), { maxAge: '365d', immutable: true });
-        return true;
-      }
-      if (path === icon && page !== undefined) {
-        void reply.sendFile(path.slice(1), { maxAge: '1d' });
+      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      if (isFile(path)) {
+        // The name of the icon does not change with its content.
+        const isKept = path !== icon;
+        void reply.sendFile(path.slice(1), { maxAge: isKept ? '365d' : '1d', immutable: isKept });
         return true;
       }
       // Programs that ask for an address that is not there get the envelope, not a page.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { referencePage, referenceStyle, type ShownOrigin } from '@sotto/openapi';
+import { referencePage, referenceStyle, type ShownOrigin } from '@sotto/contract';
 import type { FastifyInstance } from 'fastify';
 
 /** `GET /v1/docs`: the reference of both origins to read, written once. It may show itself in its one style and do nothing else. */

@@ -44,6 +44,21 @@ export const authMails = (origin: string) => ({
       noHarm,
     ].join('\n'),
   }),
+  passwordSet: (to: string, passkeys: number): Mail => ({
+    to,
+    subject: 'Your password was changed',
+    text: [
+      'Your password was changed by a link in a mail to this address. All sessions of your account have ended.',
+      ...(passkeys === 0
+        ? []
+        : [
+            `${passkeys === 1 ? 'A passkey' : `${passkeys} passkeys`} of before can still sign in. Remove what you do not recognize:`,
+            `${origin}/account`,
+          ]),
+      'If you did not do this, set a new password now and review who reads your mail:',
+      `${origin}/forgot-password`,
+    ].join('\n'),
+  }),
   notice: (to: string, what: string): Mail => ({
     to,
     subject: what,

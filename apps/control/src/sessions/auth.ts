@@ -18,13 +18,18 @@ import { authBasePath } from './auth-path.ts';
 import { cookiePrefix, needsSecureCookies } from './cookies.ts';
 import { emailEndpoints } from './email-endpoints.ts';
 import { makeEmailProof, mayMailReset, voidProofs } from './email-proofs.ts';
+import { freshProof } from './fresh-proof.ts';
+import { holdGuards } from './guarded-adapter.ts';
 import { hashTokens } from './hashed-token-adapter.ts';
+import { knownDevices } from './known-devices.ts';
 import { type OpenidSettings, openidProvider, refuseUnverified } from './openid-provider.ts';
+import { keepPasskeys, passkeyReview } from './passkey-review.ts';
 import { passkeys } from './passkeys.ts';
 import { sessionRevocation } from './revocation.ts';
 import { securityNotices } from './security-notices.ts';
 import { sessionGates } from './session-gates.ts';
 import { type SessionSecrets, versionedSecrets } from './session-secrets.ts';
+import { steadyPassword } from './steady-password.ts';
 
 const hourS = 60 * 60;
 const dayS = 24 * hourS;
@@ -88,6 +93,8 @@ export function buildAuth(dependencies: AuthDependencies) {
     transaction: true,
   });
   const mails = authMails(origin);
+  const devices = knownDevices({ db, secrets });
+  const steady = steadyPassword({ db, now });
   const post = mailer && ((mail: Mail) => void mailer.send(mail).catch(dependencies.onMailFailed));
   const mailVerification = async (user: { readonly id: string; readonly email: string }): Promise<void> => {
     if (post === undefined) return;
@@ -103,11 +110,21 @@ export function buildAuth(dependencies: AuthDependencies) {
     secret: secrets[0],
     // As a list too, because a lone `secret` yields to BETTER_AUTH_SECRETS in the environment.
     secrets: versionedSecrets(secrets),
-    database: (options: BetterAuthOptions) => hashTokens(adapter(options)),
+    database: (options: BetterAuthOptions) => hashTokens(holdGuards(adapter(options))),
     databaseHooks: {
       user: { create: { after: ({ id, email, name }) => onSignUp({ id, email, name }) } },
       // Who somebody is was all there was to ask for: what else a provider's tokens open does not rest here.
-      account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
+      account: {
+        create: { before: withoutTokens },
+        update: {
+          before: async (row, ctx) => {
+            if (ctx?.path !== '/change-password' || typeof row.password !== 'string') return withoutTokens(row);
+            await steady.replacePassword(row.password, ctx.request);
+            // It is stored.
+            return false;
+          },
+        },
+      },
     },
     user: { validateUserInfo: refuseUnverified },
     account: { accountLinking: { enabled: true, requireLocalEmailVerified: true, allowDifferentEmails: false } },
@@ -120,8 +137,9 @@ export function buildAuth(dependencies: AuthDependencies) {
       revokeSessionsOnPasswordReset: true,
       requireEmailVerification: mailer?.how === 'sent',
       resetPasswordTokenExpiresIn: hourS,
-      sendResetPassword: async ({ user, token }) => {
-        if (await mayMailReset(db, user.id, now())) post?.(mails.reset(user.email, token));
+      sendResetPassword: async ({ user, token }, request) => {
+        const isKnown = (await devices.find(request?.headers.get('cookie') ?? undefined, user.email)) !== undefined;
+        if (await mayMailReset(db, { userId: user.id, isKnown }, now())) post?.(mails.reset(user.email, token));
       },
       onExistingUserSignUp: async ({ user }) => {
         if (user.emailVerified) post?.(mails.known(user.email));
@@ -135,7 +153,7 @@ export function buildAuth(dependencies: AuthDependencies) {
           await dependencies.onClaimed(user.id);
           await internalAdapter.updateUser(user.id, { emailVerified: true });
         }
-        post?.(mails.notice(user.email, 'Your password was changed'));
+        post?.(mails.passwordSet(user.email, await keepPasskeys(db, user.id, now())));
       },
     },
     emailVerification: {
@@ -143,13 +161,21 @@ export function buildAuth(dependencies: AuthDependencies) {
       sendOnSignIn: mailer?.how === 'sent',
       sendVerificationEmail: async ({ user }) => mailVerification(user),
     },
-    session: { expiresIn: 30 * dayS, updateAge: dayS, freshAge: hourS, cookieCache: { enabled: false } },
+    session: {
+      expiresIn: 30 * dayS,
+      updateAge: dayS,
+      // What has to be fresh is said by `fresh-proof.ts`: better-auth goes by the age of the session alone.
+      freshAge: 0,
+      cookieCache: { enabled: false },
+    },
     plugins: [
       sessionGates({ db, hasMail: mailer !== undefined, now }),
+      freshProof({ db, now }),
       sessionRevocation(),
       emailEndpoints({ db, mails, post, now }),
       twoFactor({ issuer: 'Sotto', backupCodeOptions: { storeBackupCodes: 'encrypted' } }),
       passkeys(origin, trustedOrigins),
+      passkeyReview(db),
       authMethods({
         password: true,
         passkey: true,
@@ -157,6 +183,10 @@ export function buildAuth(dependencies: AuthDependencies) {
         mail: mailer?.how ?? 'none',
       }),
       securityNotices({ db, mails, post }),
+      // After the second factor, which may turn a session into a challenge.
+      steady.plugin,
+      // After all that may take a session back.
+      devices.plugin,
       ...(openid ? [openidProvider(openid)] : []),
     ],
     disabledPaths: unusedPaths,
@@ -175,7 +205,7 @@ export function buildAuth(dependencies: AuthDependencies) {
       ipAddress: { disableIpTracking: true },
     },
   });
-  return auth;
+  return Object.assign(auth, { findDevice: devices.find });
 }
 
 /** What `buildAuth` makes. */

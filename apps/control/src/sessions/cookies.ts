@@ -1,20 +1,20 @@
 /** The prefix of every cookie that the sessions noun sets. */
 export const cookiePrefix = 'sotto';
 
-const sessionCookieNames: ReadonlySet<string> = new Set([
-  `${cookiePrefix}.session_token`,
-  `__Secure-${cookiePrefix}.session_token`,
-]);
+/** The values of all cookies of ours of one name in a `cookie` header, as they stand there. */
+export const cookieValues = (cookieHeader: string | undefined, name: string): readonly string[] =>
+  (cookieHeader?.split(';') ?? []).flatMap((pair) => {
+    const [given = '', ...value] = pair.split('=');
+    const plain = given.trim().replace(/^__Secure-/, '');
+    return plain === `${cookiePrefix}.${name}` ? [value.join('=').trim()] : [];
+  });
 
 /**
  * The tokens of all session cookies in a `cookie` header, valid or not, without their signatures. One that is spelled in
  * another way that better-auth reads (quoted, percent-encoded) is the same.
  */
 export const sessionTokensOf = (cookieHeader: string | undefined): readonly string[] =>
-  (cookieHeader?.split(';') ?? []).flatMap((pair) => {
-    const [name = '', ...value] = pair.split('=');
-    return sessionCookieNames.has(name.trim()) ? [tokenOf(value.join('=').trim())] : [];
-  });
+  cookieValues(cookieHeader, 'session_token').map(tokenOf);
 
 function tokenOf(value: string): string {
   const bare = value.startsWith('"') ? value.slice(1, -1) : value;

@@ -7,6 +7,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { Mail } from '../mail/mail.ts';
 import type { authMails } from './auth-mails.ts';
 import { type EmailProof, findEmailProof, makeEmailProof, useEmailProof, voidProofs } from './email-proofs.ts';
+import { isFreshSession, notFresh } from './fresh-proof.ts';
 
 export interface EmailEndpointsOptions {
   readonly db: NodePgDatabase<Record<string, unknown>>;
@@ -15,8 +16,6 @@ export interface EmailEndpointsOptions {
   readonly post: ((mail: Mail) => void) | undefined;
   readonly now: () => number;
 }
-
-const freshMs = 60 * 60 * 1000;
 
 /**
  * Replaces better-auth's `verify-email` and `change-email`. Its own take a signed token out of the URL, which servers
@@ -90,8 +89,8 @@ export const emailEndpoints = ({ db, mails, post, now }: EmailEndpointsOptions) 
             const { password = '' } = ctx.body;
             if (!(await ctx.context.password.verify({ hash: credential.password, password })))
               throw new APIError('BAD_REQUEST', { code: 'INVALID_PASSWORD', message: 'The password is wrong' });
-          } else if (now() - new Date(session.createdAt).getTime() >= freshMs) {
-            throw new APIError('FORBIDDEN', { code: 'SESSION_NOT_FRESH', message: 'Sign in again to do this' });
+          } else if (!isFreshSession(session, now())) {
+            throw notFresh();
           }
           const email = ctx.body.newEmail.toLowerCase();
           if (email === user.email)

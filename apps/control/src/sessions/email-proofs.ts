@@ -69,13 +69,18 @@ export async function voidProofs(db: Db, userId: string): Promise<void> {
 
 /**
  * Whether another link to reset a password may be mailed. better-auth keeps them with the user's id as their value, as it
- * does the challenges of second factors, which live for ten minutes.
+ * does the challenges of second factors, which live for ten minutes. Strangers can use up the links of an account, so a
+ * device that has signed in to it has as many again.
  */
-export async function mayMailReset(db: Db, userId: string, now: number): Promise<boolean> {
+export async function mayMailReset(
+  db: Db,
+  { userId, isKnown }: { readonly userId: string; readonly isKnown: boolean },
+  now: number,
+): Promise<boolean> {
   const [waiting] = await db
     .select({ links: count() })
     .from(authVerification)
     .where(and(eq(authVerification.value, userId), gt(authVerification.expiresAt, new Date(now + challengeMs))));
   // The one in question is there already.
-  return (waiting?.links ?? 0) <= mostAtOnce;
+  return (waiting?.links ?? 0) <= (isKnown ? 2 * mostAtOnce : mostAtOnce);
 }

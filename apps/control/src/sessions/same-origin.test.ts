@@ -16,6 +16,7 @@ describe('assertSameOrigin', () => {
     ['what the browser calls user-made', 'POST', { cookie, 'sec-fetch-site': 'none' }],
     ['a script that posts JSON', 'POST', { cookie, 'content-type': 'application/json; charset=utf-8' }],
     ['Node’s fetch', 'POST', { cookie, 'content-type': 'application/json', 'sec-fetch-mode': 'cors' }],
+    ['a script that posts nothing', 'POST', { cookie, 'content-length': '0' }],
     ['a script with a method that no form has', 'DELETE', { cookie }],
   ])('lets through %s', (_name, method, headers) => {
     expect(verdict(method, headers)).toEqual({ ok: true });
@@ -37,7 +38,10 @@ describe('assertSameOrigin', () => {
   it.each([
     ['a form without origin', { cookie, 'content-type': 'application/x-www-form-urlencoded' }],
     ['text that smuggles the word', { cookie, 'content-type': 'text/plain; application/json' }],
-    ['a POST without a type', { cookie }],
+    ['a form without fields', { cookie, 'content-type': 'text/plain', 'content-length': '0' }],
+    ['a body without a type', { cookie, 'content-length': '2' }],
+    ['a body of unknown length without a type', { cookie, 'transfer-encoding': 'chunked' }],
+    ['a foreign page that posts nothing', { cookie, 'content-length': '0', 'sec-fetch-site': 'cross-site' }],
     [
       'a cross-site fetch without origin',
       { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'cross-site' },

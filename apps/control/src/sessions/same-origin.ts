@@ -34,13 +34,19 @@ export function assertSameOrigin(request: CrossSiteEvidence, allowedOrigins: rea
 
 /**
  * Whether a state-changing request shows that no browser page of another site sent it: browsers add `Origin` or
- * `Sec-Fetch-Site` to all of them, and what a form can send without a preflight is a POST of a type other than JSON.
+ * `Sec-Fetch-Site` to all of them, and what a form can send without a preflight is a POST of a type other than JSON. A form
+ * names its type even where it sends nothing, so a POST without type and body comes from no form.
  */
 export function isScripted({ method, headers }: CrossSiteEvidence): boolean {
   if (headers.origin !== undefined || headers.referer !== undefined) return false;
   if (headers['sec-fetch-site'] !== undefined) return false;
-  return method !== 'POST' || mediaType(headers['content-type']) === 'application/json';
+  return method !== 'POST' || isEmpty(headers) || mediaType(headers['content-type']) === 'application/json';
 }
+
+const isEmpty = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type'] === undefined &&
+  headers['transfer-encoding'] === undefined &&
+  Number(headers['content-length'] ?? 0) === 0;
 
 function originOf(referer: string | undefined): string | undefined {
   if (referer === undefined) return undefined;

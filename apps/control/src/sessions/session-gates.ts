@@ -16,6 +16,7 @@ import { and, eq, lt } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { z } from 'zod';
 import { authPasskey, authVerification } from '../database/auth-schema.ts';
+import { challengedUser } from './challenged-user.ts';
 
 export interface SessionGatesOptions {
   readonly db: NodePgDatabase<Record<string, unknown>>;
@@ -46,6 +47,7 @@ const bodySchemas: Readonly<Record<string, z.ZodType>> = {
   '/two-factor/verify-totp': secondFactorCodeSchema,
   '/two-factor/verify-backup-code': secondFactorCodeSchema,
   '/two-factor/enable': passwordOnlySchema,
+  '/confirm-password': passwordOnlySchema,
   '/passkey/verify-registration': registerPasskeySchema,
   '/passkey/verify-authentication': passkeySignInSchema,
   '/passkey/update-passkey': renamePasskeySchema,
@@ -120,16 +122,6 @@ export const sessionGates = ({ db, hasMail, now }: SessionGatesOptions) =>
       ],
     },
   }) satisfies BetterAuthPlugin;
-
-type Ctx = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0];
-
-/** Whose second factor is asked for, by the cookie of a sign-in that has passed its first. */
-async function challengedUser(ctx: Ctx): Promise<string | undefined> {
-  const cookie = ctx.context.createAuthCookie('two_factor');
-  const challenge = await ctx.getSignedCookie(cookie.name, ctx.context.secret);
-  if (typeof challenge !== 'string') return undefined;
-  return (await ctx.context.internalAdapter.findVerificationValue(challenge))?.value;
-}
 
 async function ownsPasskey(db: SessionGatesOptions['db'], userId: string, id: string): Promise<boolean> {
   const owned = await db

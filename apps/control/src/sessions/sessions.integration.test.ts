@@ -48,6 +48,9 @@ const authFor = (publicOrigin: string) =>
 async function buildApp(publicOrigin: string): Promise<FastifyInstance> {
   const auth = authFor(publicOrigin);
   const instance = fastify({ logger: { level: 'trace', stream: { write: (line: string) => logLines.push(line) } } });
+  // Bodies come as bytes, as from a server of ours.
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   instance.setErrorHandler((error, request, reply) => {
     if (!(error instanceof ServiceError)) throw error;
     sendError(error, request, reply);

@@ -4,12 +4,14 @@ import {
   type Keys,
   openAccountRef,
   type ProjectionPort,
+  parseSettlement,
   type SettlementEntry,
   shards,
   verifySettlement,
 } from '@sotto/state';
 import type { ControlEvents } from '../events.ts';
-import type { AttributedSettlement, BookingResult } from '../ledger/book-settlements.ts';
+import type { AttributedSettlement } from '../ledger/attributed-settlement.ts';
+import type { BookingResult } from '../ledger/book-settlements.ts';
 import type { RejectionReason, SettlementLedger } from '../ledger/settlement-ledger.ts';
 
 export interface SettlerDependencies {
@@ -17,7 +19,7 @@ export interface SettlerDependencies {
   readonly state: Pick<ProjectionPort, 'readSettlements' | 'book' | 'forget' | 'acknowledge'>;
   readonly settlementMacKey: Keys;
   readonly accountRefKey: Keys;
-  readonly events: Pick<ControlEvents, 'shortfall' | 'booked' | 'settlementRejected'>;
+  readonly events: Pick<ControlEvents, 'shortfall' | 'waived' | 'booked' | 'settlementRejected'>;
 }
 
 const batchSize = 500;
@@ -27,8 +29,8 @@ interface BelievedSettlement extends AttributedSettlement {
 }
 
 /**
- * Carries settlements from the shards' streams into the ledger (design 5): book in Postgres, tell the state what is
- * booked, then move the watermark. Stopped anywhere it starts again from the watermark, and books nothing twice.
+ * Carries settlements from the shards' streams into the ledger: book in Postgres, tell the state what is booked, then
+ * move the watermark. Stopped anywhere it starts again from the watermark, and books nothing twice.
  */
 export class Settler {
   readonly #deps: SettlerDependencies;
@@ -64,6 +66,25 @@ export class Settler {
     });
   }
 
+  /**
+   * Books what was set aside as unbookable, where this version of the ledger can. A settlement that was booked before
+   * changes nothing, so it may be cut short anywhere.
+   */
+  async rebook(): Promise<void> {
+    const { ledger } = this.#deps;
+    for (const { id, shard, payload } of await ledger.unbookable()) {
+      const settlement = parseSettlement(payload);
+      if (settlement === undefined) continue;
+      try {
+        await this.#tell(shard, [await ledger.book([{ settlement, owner: this.#owner(settlement.accountRef) }])]);
+      } catch (error) {
+        if (ledger.isRefusal(error)) continue;
+        throw error;
+      }
+      await ledger.rebooked(id);
+    }
+  }
+
   #next(shard: number, run: () => Promise<boolean>): Promise<boolean> {
     const before = this.#running.get(shard) ?? Promise.resolve(false);
     const next = before.catch(() => false).then(run);
@@ -83,19 +104,25 @@ export class Settler {
     const { believed, rejected } = this.#read(entries);
     for (const entry of rejected) await this.#setAside(shard, entry, 'bad_mac');
     const results = await this.#book(shard, believed);
-    for (const { wallets, unattributedHoldIds } of results) {
+    await this.#tell(shard, results);
+    await state.acknowledge(shard, last.streamId);
+    this.#position.set(shard, last.streamId);
+    const booked = results.reduce((sum, result) => sum + result.booked, 0);
+    events.booked({ shard, settlements: entries.length, charges: booked });
+    return entries.length === batchSize;
+  }
+
+  /** Tells the state what is booked, and the operator what it cost them. */
+  async #tell(shard: number, results: readonly BookingResult[]): Promise<void> {
+    const { state, events } = this.#deps;
+    for (const { wallets, unattributedHoldIds, shortfallNusd, waivedNusd } of results) {
+      if (shortfallNusd > 0n) events.shortfall({ shortfallNusd });
+      if (waivedNusd > 0n) events.waived({ waivedNusd });
       for (const { walletId, balanceNusd, version, keys, holdIds } of wallets) {
         await state.book({ wallet: { shard, walletId, balanceNusd, version }, keys, holdIds });
       }
       await state.forget(shard, unattributedHoldIds);
     }
-    const shortfallNusd = results.reduce((sum, result) => sum + result.shortfallNusd, 0n);
-    const booked = results.reduce((sum, result) => sum + result.booked, 0);
-    await state.acknowledge(shard, last.streamId);
-    this.#position.set(shard, last.streamId);
-    if (shortfallNusd > 0n) events.shortfall({ shortfallNusd });
-    events.booked({ shard, settlements: entries.length, charges: booked });
-    return entries.length === batchSize;
   }
 
   /**

@@ -1,6 +1,7 @@
 import { hashSecret, type MintReply, type ProjectionPort, shardOfWallet } from '@sotto/state';
 import type { PresentedKey } from '../credentials/presented-key.ts';
 import type { Projector } from '../projection/projector.ts';
+import type { SealedTicket } from './seal-for-key.ts';
 
 export interface MarkDependencies {
   readonly state: ProjectionPort;
@@ -15,12 +16,12 @@ export interface MarkDependencies {
 export async function placeMark(
   { state, projector, ticketTtlMs }: MarkDependencies,
   { keyId, keyHash, accountId, walletId, generation }: PresentedKey,
-  { ticket, free = false }: { readonly ticket: string; readonly free?: boolean },
+  { ticket, form, free = false }: SealedTicket & { readonly free?: boolean },
 ): Promise<MintReply> {
   const mint = (): Promise<MintReply> =>
     state.mint({
       ...{ shard: shardOfWallet(walletId), ticketHash: hashSecret(ticket), walletId, keyHash, generation },
-      ...{ ttlMs: ticketTtlMs, free },
+      ...{ form, ttlMs: ticketTtlMs, free },
     });
   const minted = await mint();
   if (minted.result !== 'not_projected') return minted;

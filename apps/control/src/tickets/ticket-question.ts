@@ -6,7 +6,6 @@ import {
   type Operation,
   operations,
   parseModelReference,
-  type ReasoningSelection,
   reasoningSelection,
   ServiceError,
   speechSettings,
@@ -33,7 +32,7 @@ export function operationOf({ operation, model }: TicketRequest, catalog: Catalo
 export function readTicketQuestion(asked: TicketRequest, operation: Operation): TicketQuestion {
   refuseForeignFields(asked, operation);
   const { model, models, provider } = asked;
-  const reasoning = readReasoning(asked);
+  const reasoning = reasoningSelection(asked);
   return {
     bindings: { operation, model, models, provider, reasoning, media: readMedia(asked, operation) },
     needs: {
@@ -41,15 +40,6 @@ export function readTicketQuestion(asked: TicketRequest, operation: Operation): 
       ...reasoningNeeds(reasoning),
     },
   };
-}
-
-function readReasoning(asked: TicketRequest): ReasoningSelection {
-  const reasoning = reasoningSelection(asked);
-  if (reasoning !== 'conflict') return reasoning;
-  throw new ServiceError('invalid_request', {
-    message: '`reasoning_effort` and `reasoning.effort` ask for different efforts. Send one of them.',
-    param: 'reasoning_effort',
-  });
 }
 
 function readMedia(asked: TicketRequest, operation: Operation): Bindings['media'] {

@@ -1,77 +1,54 @@
-import { readJsonBody } from '@sotto/http';
-import { nusdToUsd } from '@sotto/money';
-import { asksForE2ee, bestOfBand, weakestReachableClass } from '@sotto/router';
-import { bindingsOf, sealAccountRef, sealTicket, shardOfWallet } from '@sotto/state';
-import {
-  type Operation,
-  parseRequest,
-  ServiceError,
-  type TicketAnswer,
-  type TicketRequest,
-  ticketRequestSchema,
-} from '@sotto/wire';
+import { ticketContracts } from '@sotto/contract/control';
+import { openReceipt, type ReceiptPort, receiptIdOf } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
 import type { FastifyInstance } from 'fastify';
-import type { CatalogKeeper } from '../catalog/catalog-keeper.ts';
-import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
-import type { PresentedKey } from '../credentials/presented-key.ts';
-import { type MarkDependencies, placeMark } from './place-mark.ts';
-import { operationOf, readTicketQuestion } from './ticket-question.ts';
+import type { Serve } from '../serve/serve.ts';
+import { askBroker } from './ask-broker.ts';
+import { mintAttestationTicket } from './mint-attestation-ticket.ts';
+import { mintTicket, type TicketDependencies } from './mint-ticket.ts';
 
-export interface TicketDependencies extends MarkDependencies {
-  readonly credentials: ApiCredentials;
-  readonly keeper: CatalogKeeper;
-  /** False for what is switched off on this deployment. */
-  readonly offers: (operation: Operation) => boolean;
-  readonly ticketSealingKey: Buffer;
-  readonly accountRefKey: Buffer;
-  readonly now: () => number;
-  readonly rateLimit: object;
+export interface TicketRoutesDependencies extends TicketDependencies {
+  readonly receipts: ReceiptPort;
+  /** The broker's public origin. */
+  readonly confidentialOrigin: string;
 }
 
-/** `POST /v1/inference/tickets` (interface 2.4): a single-use right to one request. Nothing of its content comes here. */
-export function registerTickets(app: FastifyInstance, deps: TicketDependencies): void {
-  app.post('/v1/inference/tickets', { config: deps.rateLimit }, async (request, reply): Promise<TicketAnswer> => {
-    const key = await requireKey(deps.credentials, request, ['inference']);
-    const asked = parseRequest(ticketRequestSchema, readJsonBody(request.body));
-    reply.header('cache-control', 'no-store');
-    return mintTicket(deps, key, asked);
-  });
-}
+/** `preq_` and 128 bits of base64url. */
+const providerRequestId = /^preq_[\w-]{16,64}$/;
 
-async function mintTicket(deps: TicketDependencies, key: PresentedKey, asked: TicketRequest): Promise<TicketAnswer> {
-  const { catalog } = deps.keeper;
-  if (catalog === undefined) throw new ServiceError('service_unavailable');
-  const operation = operationOf(asked, catalog);
-  if (!deps.offers(operation)) throw new ServiceError('media_disabled');
-  const { bindings, needs } = readTicketQuestion(asked, operation);
-  const context = { catalog, preferences: key.preferences, status: deps.keeper.status(), random: bestOfBand };
-  const plaintext = weakestReachableClass(asked, needs, context);
-  // End-to-end-encrypted routes are for those who ask for them; a plaintext body is refused with such a ticket.
-  // Where they cannot serve either, the plaintext refusal is the one that names what is wrong.
-  const encrypted =
-    !plaintext.ok && asksForE2ee(asked.provider, key.preferences)
-      ? weakestReachableClass(asked, { ...needs, encrypted: true }, context)
-      : plaintext;
-  const weakest = encrypted.ok ? encrypted : plaintext;
-  if (!weakest.ok) throw new ServiceError(weakest.refusal.type, weakest.refusal);
+/** Serves tickets, and evidence and receipts of providers' enclaves. */
+export function serveTickets(app: FastifyInstance, serve: Serve, deps: TicketRoutesDependencies): void {
+  serve(ticketContracts)({
+    'POST /v1/inference/tickets': ({ caller, body }) => mintTicket(deps, caller, body),
 
-  const expiresAt = deps.now() + deps.ticketTtlMs;
-  const ticket = sealTicket(deps.ticketSealingKey, {
-    v: 1,
-    shard: shardOfWallet(key.walletId),
-    generation: key.generation,
-    expiresAt,
-    bindings: bindingsOf(bindings),
-    preferences: key.preferences,
-    accountRef: sealAccountRef(deps.accountRefKey, key),
+    'POST /v1/inference/attestation-tickets': ({ caller, body }) => mintAttestationTicket(deps, caller, body),
+
+    'GET /v1/tee/attestation': async ({ caller, query: { model, provider, nonce }, reply }) => {
+      const { ticket } = await mintAttestationTicket(deps, caller, { model, provider });
+      const document = await askBroker({ origin: deps.confidentialOrigin, ticket, nonce });
+      return reply.type('application/json; charset=utf-8').send(document);
+    },
+
+    'GET /v1/tee/signature/{providerRequestId}': async ({ params: { providerRequestId: id }, reply }) => {
+      const sealed = providerRequestId.test(id)
+        ? await deps.receipts.readReceipt('provider', receiptIdOf(id))
+        : undefined;
+      const receipt = sealed && openReceipt(id, sealed);
+      if (receipt === undefined) {
+        throw new ServiceError('not_found', {
+          message:
+            'There is no receipt of this id. The enclave signs after its answer has ended: try again for a minute. ' +
+            'Receipts are kept for an hour, and not every provider gives them.',
+        });
+      }
+      return reply.type('application/json; charset=utf-8').send(receipt);
+    },
   });
-  const minted = await placeMark(deps, key, { ticket });
-  if (minted.result === 'not_projected') throw new ServiceError('service_unavailable');
-  if (minted.result === 'insufficient') {
-    const available = nusdToUsd(minted.availableNusd < 0n ? 0n : minted.availableNusd);
-    throw new ServiceError('insufficient_balance', {
-      message: `The prepaid balance is used up: ${available} USD is available. Top up, or wait for running requests to settle.`,
+
+  // By ticket, evidence is the broker's alone.
+  app.post('/v1/tee/attestation', () => {
+    throw new ServiceError('not_found', {
+      message: 'By ticket, evidence is given at the confidential origin. Here it takes `GET` with an inference key.',
     });
-  }
-  return { ticket, privacy_class: weakest.value, expires_at: new Date(expiresAt).toISOString() };
+  });
 }

@@ -7,7 +7,8 @@ import { startTestPostgres, type TestPostgres } from '../../../../test/kit/postg
 import { createAccount } from '../accounts/ensure-account.ts';
 import { type DatabaseConnection, migrateDatabase, openDatabase } from '../database/database.ts';
 import { insertKey } from '../keys/key-store.ts';
-import { type AttributedSettlement, bookSettlements } from '../ledger/book-settlements.ts';
+import type { AttributedSettlement } from '../ledger/attributed-settlement.ts';
+import { bookSettlements } from '../ledger/book-settlements.ts';
 
 let postgres: TestPostgres;
 let database: DatabaseConnection;
@@ -119,8 +120,8 @@ describe('the daily sums', () => {
     const [content] = fc.sample(settlement, 1);
     if (owner === undefined || content === undefined) throw new Error('nothing to book');
     const good = { settlement: { ...content, id: randomUUID(), kind: 'charge' as const }, owner };
-    // More than a bigint: Postgres refuses it, and the whole batch with it.
-    const bad = { settlement: { ...good.settlement, id: randomUUID(), promptTokens: 1e20 }, owner };
+    // Postgres refuses the text, and the whole batch with it.
+    const bad = { settlement: { ...good.settlement, id: 'no text \u0000' }, owner };
     const before = await usageCount();
     await expect(bookSettlements(pool, [good, bad])).rejects.toThrow();
     expect(await usageCount()).toBe(before);

@@ -1,9 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountRef, Settlement } from '@sotto/state';
 import type pg from 'pg';
-import { type Rollup, rollups, sumNames, sums } from './rollups.ts';
+import { largestSum, type Rollup, rollups, sumNames, sums } from './rollups.ts';
 
 export type UsedSettlement = Settlement & AccountRef;
+
+const largestTokens = Number.MAX_SAFE_INTEGER;
+const largestAttempts = 2 ** 31 - 1;
+/** The last instant of the year 9999, in Unix ms. */
+const latestAt = 253_402_300_799_999;
+
+/**
+ * A settlement as its usage row can hold it. A charge must be booked whatever else its settlement says, so values that
+ * no column holds are brought into range instead of being refused.
+ */
+export const recordable = <T extends Settlement>(settlement: T): T => {
+  const within = (count: number, largest: number): number => Math.min(Math.max(count, 0), largest);
+  const text = (value: string): string => value.replaceAll('\u0000', '\ufffd');
+  return {
+    ...settlement,
+    at: within(settlement.at, latestAt),
+    model: text(settlement.model),
+    provider: settlement.provider === null ? null : text(settlement.provider),
+    promptTokens: within(settlement.promptTokens, largestTokens),
+    cachedTokens: within(settlement.cachedTokens, largestTokens),
+    completionTokens: within(settlement.completionTokens, largestTokens),
+    reasoningTokens: within(settlement.reasoningTokens, largestTokens),
+    attempts: within(settlement.attempts, largestAttempts),
+  };
+};
 
 /**
  * Writes the usage rows of settlements and adds them to the daily sums, in one statement: what is summed up is what was
@@ -38,9 +63,12 @@ export async function recordUsage(client: pg.PoolClient, rows: readonly UsedSett
 /** Adds the inserted rows to a rollup, in the order of its unique index. */
 function addTo({ table, dimensions }: Rollup): string {
   const row = ['account_id', 'day', ...dimensions].join(', ');
+  const atMost = (sum: string): string => `least(${sum}, ${largestSum})`;
+  const added = Object.values(sums).map(atMost).join(', ');
+  const raised = sumNames.map((name) => `${name} = ${atMost(`${table}.${name}::numeric + excluded.${name}`)}`);
   return `insert into ${table} (${row}, ${sumNames.join(', ')})
-    select ${row}, ${Object.values(sums).join(', ')} from added group by ${row} order by ${row}
-    on conflict (${row}) do update set ${sumNames.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ')}`;
+    select ${row}, ${added} from added group by ${row} order by ${row}
+    on conflict (${row}) do update set ${raised.join(', ')}`;
 }
 
 const statement = `

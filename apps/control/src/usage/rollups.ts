@@ -2,6 +2,9 @@
 export const dimensions = ['workspace_id', 'key_id', 'operation', 'model', 'provider', 'privacy_class'] as const;
 export type Dimension = (typeof dimensions)[number];
 
+/** The largest value of a column of sums. A sum that reaches it stays there, so that no row makes the next unbookable. */
+export const largestSum = '9223372036854775807';
+
 /** What is summed up, each with how it comes from rows of `usage`. */
 export const sums = {
   requests: 'count(*)',

@@ -1,15 +1,8 @@
+import { usageContracts } from '@sotto/contract/control';
 import { availableNusd, nusdToUsd } from '@sotto/money';
 import { type ProjectionPort, shardOfWallet } from '@sotto/state';
-import {
-  type BalanceAnswer,
-  parseRequest,
-  ServiceError,
-  type UsageDailyAnswer,
-  type UsagePage,
-  usageDailyQuerySchema,
-  usageQuerySchema,
-} from '@sotto/wire';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import { ServiceError } from '@sotto/wire';
+import type { Serve } from '../serve/serve.ts';
 import { sendCsv, wantsCsv } from './csv.ts';
 import { exportDaily, readDaily } from './daily-store.ts';
 import { dateOf, dayRange } from './day-range.ts';
@@ -54,55 +47,49 @@ const sumColumns = [
 ] as const;
 
 /**
- * `/v1/balance` and `/v1/usage`: with a management key, with a session for its own account (design 6) and,
- * as to usage, for workspaces that it is a member of, or with an access token for the workspace of its grant.
+ * Serves balance and usage: with a management key, with a session for its own account and, as to usage, for workspaces that
+ * it is a member of, or with an access token for the workspace of its grant.
  */
-export function registerUsage(
-  app: FastifyInstance,
-  { sessions, credentials, state, now }: UsageRoutesDependencies,
-): void {
+export function serveUsage(serve: Serve, { sessions, credentials, state, now }: UsageRoutesDependencies): void {
   const { pool } = sessions;
   const readers = { sessions, credentials };
+  serve(usageContracts)({
+    'GET /v1/balance': async ({ request }) => {
+      const { walletId } = await requireBalanceReader(readers, request);
+      // All of it from the state, at one instant: what is told here is what the next request is admitted against.
+      const wallet = await state.readWallet(shardOfWallet(walletId), walletId);
+      if (wallet === undefined) throw new ServiceError('service_unavailable');
+      const available = availableNusd(wallet);
+      return {
+        currency: 'USD',
+        available: nusdToUsd(available < 0n ? 0n : available),
+        reserved: nusdToUsd(wallet.heldNusd),
+      };
+    },
 
-  app.get('/v1/balance', async (request, reply): Promise<BalanceAnswer> => {
-    const { walletId } = await requireBalanceReader(readers, request);
-    // All of it from the state, at one instant: what is told here is what the next request is admitted against.
-    const wallet = await state.readWallet(shardOfWallet(walletId), walletId);
-    if (wallet === undefined) throw new ServiceError('service_unavailable');
-    const available = availableNusd(wallet);
-    reply.header('cache-control', 'no-store');
-    return {
-      currency: 'USD',
-      available: nusdToUsd(available < 0n ? 0n : available),
-      reserved: nusdToUsd(wallet.heldNusd),
-    };
-  });
+    'GET /v1/usage': async ({ query: asked, request, reply }) => {
+      const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
+      const query = { ...asked, workspace_id: workspaceId };
+      if (!wantsCsv(query.format, request.headers.accept)) return readUsage(pool, accountId, query);
+      return sendCsv(reply, {
+        filename: filenameOf('usage', query),
+        columns: usageColumns,
+        pages: exportUsage(pool, accountId, query),
+      });
+    },
 
-  app.get('/v1/usage', async (request, reply): Promise<UsagePage | FastifyReply> => {
-    const asked = parseRequest(usageQuerySchema, request.query);
-    const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
-    const query = { ...asked, workspace_id: workspaceId };
-    reply.header('cache-control', 'no-store');
-    if (!wantsCsv(query.format, request.headers.accept)) return readUsage(pool, accountId, query);
-    return sendCsv(reply, {
-      filename: filenameOf('usage', query),
-      columns: usageColumns,
-      pages: exportUsage(pool, accountId, query),
-    });
-  });
-
-  app.get('/v1/usage/daily', async (request, reply): Promise<UsageDailyAnswer | FastifyReply> => {
-    const { group_by: groups, format, from, to, ...asked } = parseRequest(usageDailyQuerySchema, request.query);
-    const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
-    const days = dayRange({ from, to }, now());
-    const question = { accountId, days, groups, filters: { ...asked, workspace_id: workspaceId } };
-    reply.header('cache-control', 'no-store');
-    if (!wantsCsv(format, request.headers.accept)) return readDaily(pool, question);
-    return sendCsv(reply, {
-      filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
-      columns: [...groups, ...sumColumns],
-      pages: exportDaily(pool, question),
-    });
+    'GET /v1/usage/daily': async ({ query, request, reply }) => {
+      const { group_by: groups, format, from, to, ...asked } = query;
+      const { accountId, workspaceId } = await requireUsageReader(readers, request, asked.workspace_id);
+      const days = dayRange({ from, to }, now());
+      const question = { accountId, days, groups, filters: { ...asked, workspace_id: workspaceId } };
+      if (!wantsCsv(format, request.headers.accept)) return readDaily(pool, question);
+      return sendCsv(reply, {
+        filename: `usage-daily-${dateOf(days.from)}-${dateOf(days.to)}.csv`,
+        columns: [...groups, ...sumColumns],
+        pages: exportDaily(pool, question),
+      });
+    },
   });
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
-import { unknownInvitation } from './invitation-store.ts';
+import { unknown } from '../serve/unknown.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { findWorkspace } from './workspace-access.ts';
 import { toAnswer as toWorkspaceAnswer } from './workspace-store.ts';
@@ -87,7 +87,7 @@ async function handOver(client: pg.PoolClient, offer: Offer, accountId: string):
     accountId,
   ]);
   // Who was removed since has no claim, whatever they still hold.
-  if (left.rowCount === 0) throw unknownInvitation();
+  if (left.rowCount === 0) throw unknown('invitation');
   await client.query('update workspaces set account_id = $2 where id = $1', [workspaceId, accountId]);
   await client.query("insert into workspace_members (workspace_id, account_id, role) values ($1, $2, 'admin')", [
     workspaceId,
@@ -120,7 +120,7 @@ async function findOffer(client: pg.Pool | pg.PoolClient, { email, by }: Invited
   const [offer] = rows;
   // An id is no secret: of somebody else's invitation it tells nothing.
   const isTheirs = offer?.email === email.toLowerCase();
-  if (offer === undefined || (!isTheirs && 'id' in by)) throw unknownInvitation();
+  if (offer === undefined || (!isTheirs && 'id' in by)) throw unknown('invitation');
   if (!isTheirs) {
     throw new ServiceError('forbidden', { message: 'This invitation is for another address. Sign in with that one.' });
   }

@@ -3,6 +3,7 @@ import { hashSecret } from '@sotto/state';
 import { type CreateInvitation, ServiceError, type WorkspaceInvitationAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
+import { unknown } from '../serve/unknown.ts';
 import { assertMay } from './permissions.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
 import type { InWorkspace } from './workspace-store.ts';
@@ -99,14 +100,9 @@ export async function withdrawInvitation(
       invitationId,
       workspace.id,
     ]);
-    if (rowCount === 0) throw unknownInvitation();
+    if (rowCount === 0) throw unknown('invitation');
   });
 }
-
-export const unknownInvitation = (): ServiceError =>
-  new ServiceError('not_found', {
-    message: 'There is no such invitation: it was used, withdrawn or replaced, or has expired.',
-  });
 
 async function roleOfAddress(
   client: pg.PoolClient,

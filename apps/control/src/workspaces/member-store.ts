@@ -1,6 +1,7 @@
 import { type MemberRole, ServiceError, type WorkspaceMemberAnswer, type WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../database/in-transaction.ts';
+import { unknown } from '../serve/unknown.ts';
 import { mayDo } from './permissions.ts';
 import { revokeWorkspaceKeys } from './revoke-keys.ts';
 import { lockWorkspace, requireWorkspace } from './workspace-access.ts';
@@ -54,7 +55,7 @@ export async function changeRole(
       [workspace.id, memberId, role],
     );
     const [row] = rows;
-    if (row === undefined) throw unknownMember();
+    if (row === undefined) throw unknown('member');
     return { member: toAnswer(row), keyIds: await takeAway(client, { workspaceId: workspace.id, memberId, role }) };
   });
 }
@@ -75,7 +76,7 @@ export async function removeMember(
       'delete from workspace_members where workspace_id = $1 and account_id = $2',
       [workspace.id, memberId],
     );
-    if (rowCount === 0) throw unknownMember();
+    if (rowCount === 0) throw unknown('member');
     return takeAway(client, { workspaceId: workspace.id, memberId, role: undefined });
   });
 }
@@ -98,9 +99,6 @@ const ownerStays = (): ServiceError =>
   new ServiceError('conflict', {
     message: 'A workspace has one owner, who stays until another member accepts an invitation as `owner`.',
   });
-
-export const unknownMember = (): ServiceError =>
-  new ServiceError('not_found', { message: 'This workspace has no such member.' });
 
 const toAnswer = ({ account_id, email, role, joined_at: joinedAt }: Row): WorkspaceMemberAnswer => ({
   account_id,

@@ -1,5 +1,6 @@
-import { ServiceError, type WorkspaceRole } from '@sotto/wire';
+import type { WorkspaceRole } from '@sotto/wire';
 import type pg from 'pg';
+import { unknown } from '../serve/unknown.ts';
 import { assertMay, type WorkspaceAction } from './permissions.ts';
 
 /** A workspace that is there, as somebody in it finds it. */
@@ -42,7 +43,7 @@ export async function requireWorkspace(
   { accountId, workspaceId, action }: WorkspaceQuestion,
 ): Promise<WorkspaceAccess> {
   const found = await findWorkspace(client, accountId, workspaceId);
-  if (found === undefined) throw unknownWorkspace();
+  if (found === undefined) throw unknown('workspace');
   assertMay(found.role, action);
   return found;
 }
@@ -88,6 +89,3 @@ export async function findWorkspace(
     }
   );
 }
-
-export const unknownWorkspace = (): ServiceError =>
-  new ServiceError('not_found', { message: 'This account is in no such workspace.', param: 'workspace_id' });

@@ -1,3 +1,6 @@
+import type { AnswerOf, BodyInput, ParamsOf, QueryInput } from '@sotto/contract';
+import type { ControlContracts } from '@sotto/contract/control';
+
 /** What the service answered instead of what was asked for (interface 7), or `network` where it did not answer. */
 export class ApiError extends Error {
   readonly type: string;
@@ -20,25 +23,44 @@ export class ApiError extends Error {
   }
 }
 
-export interface CallOptions {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Sent as JSON. */
-  readonly body?: object | undefined;
-  /** What is undefined is left out. */
-  readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
-  /** An inference or management key, for what a session does not open. */
+type QueryValues<Query> = { readonly [Name in keyof Query]: Query[Name] | undefined };
+
+/** What a call gives: the parameters, query and body of its contract, and how it is made. */
+export type CallOptions<Route> = (keyof ParamsOf<Route> extends never
+  ? unknown
+  : { readonly params: ParamsOf<Route> }) &
+  (QueryInput<Route> extends object ? { readonly query?: QueryValues<QueryInput<Route>> } : unknown) &
+  (BodyInput<Route> extends object ? { readonly body: BodyInput<Route> } : unknown) & {
+    /** An inference or management key, for what a session does not open. */
+    readonly key?: string | undefined;
+    readonly signal?: AbortSignal | undefined;
+  };
+
+/** A route of the control origin, such as `GET /v1/keys`. */
+export type Route = keyof ControlContracts;
+
+/** The options of a call without what its contract demands. */
+interface AnyOptions {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Query;
+  readonly body?: object;
   readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks the control plane, with the session of this browser. `path` begins after `/v1`, such as `/keys`. Resolves to the
- * parsed answer (undefined for an empty one), whose type the caller states: page and service are of one release.
- * Throws `ApiError`; an abort throws what the signal says.
+ * Asks the control plane, with the session of this browser. Resolves to the parsed answer, undefined for an empty one: page
+ * and service are of one release, so its type is the contract's. Throws `ApiError`; an abort throws what the signal says.
  */
-export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
-  const { method = 'GET', body, query, key, signal } = options;
-  const answer = await fetch(addressOf(path, query), {
+export async function call<Key extends Route>(
+  route: Key,
+  ...[options]: object extends CallOptions<ControlContracts[Key]>
+    ? [options?: CallOptions<ControlContracts[Key]>]
+    : [options: CallOptions<ControlContracts[Key]>]
+): Promise<AnswerOf<ControlContracts[Key]>> {
+  const { params = {}, query, body, key, signal }: AnyOptions = options ?? {};
+  const [method = ''] = route.split(' ');
+  const answer = await fetch(withQuery(pathOf(route, params), query), {
     method,
     // Browsers add `Origin` to all but GET; the type keeps forms of other sites out (they cannot set it).
     headers: {
@@ -56,7 +78,7 @@ export async function call<Answer>(path: string, options: CallOptions = {}): Pro
   const text = await answer.text();
   const parsed: unknown = text === '' ? undefined : parsedJson(text);
   if (!answer.ok) throw errorOf(answer, parsed);
-  return parsed as Answer;
+  return parsed as AnswerOf<ControlContracts[Key]>;
 }
 
 /** No answer came. */
@@ -73,11 +95,23 @@ export const unreachable = (): ApiError =>
 export const refusalOf = async (answer: Response): Promise<ApiError> =>
   errorOf(answer, parsedJson(await answer.text().catch(() => '')));
 
-/** The address of a path after `/v1`, for links and downloads as well. */
-export function addressOf(path: string, query: CallOptions['query'] = {}): string {
+type Query = Readonly<Record<string, unknown>> | undefined;
+
+/** The address of a route that is read with GET, for links and downloads. */
+export const addressOf = (
+  route: Extract<Route, `GET ${string}`>,
+  { params = {}, query }: Pick<AnyOptions, 'params' | 'query'>,
+): string => withQuery(pathOf(route, params), query);
+
+/** The path of a route with its parameters filled in. */
+const pathOf = (route: Route, params: Readonly<Record<string, string>>): string =>
+  route.replace(/^\w+ /, '').replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+
+/** A path with its query; what is undefined is left out. */
+function withQuery(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return `/v1${path}${search.size === 0 ? '' : `?${search}`}`;
+  return `${path}${search.size === 0 ? '' : `?${search}`}`;
 }
 
 /** The sentence of any failure, fit to be shown. */

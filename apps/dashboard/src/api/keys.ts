@@ -1,4 +1,4 @@
-import type { CreateKey, KeyAnswer, UpdateKey } from '@sotto/wire';
+import type { CreateKey, UpdateKey } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -9,17 +9,14 @@ export const keysQueryKey = ['keys'] as const;
 export const keysQuery = (workspaceId?: string) =>
   queryOptions({
     queryKey: [...keysQueryKey, workspaceId ?? 'all'],
-    queryFn: async ({ signal }) =>
-      (await call<{ data: readonly KeyAnswer[] }>('/keys', { query: { workspace_id: workspaceId }, signal })).data,
+    queryFn: async ({ signal }) => (await call('GET /v1/keys', { query: { workspace_id: workspaceId }, signal })).data,
   });
 
 /** Makes a key; `key` in the answer is the only time that it is told. */
-export const createKey = (asked: CreateKey): Promise<KeyAnswer & { readonly key: string }> =>
-  call('/keys', { method: 'POST', body: asked });
+export const createKey = (body: CreateKey) => call('POST /v1/keys', { body });
 
 /** Changes a key; what is absent stays. */
-export const updateKey = (id: string, change: UpdateKey): Promise<KeyAnswer> =>
-  call(`/keys/${id}`, { method: 'PATCH', body: change });
+export const updateKey = (id: string, body: UpdateKey) => call('PATCH /v1/keys/{id}', { params: { id }, body });
 
 /** Revokes a key, for good. */
-export const revokeKey = (id: string): Promise<void> => call(`/keys/${id}`, { method: 'DELETE' });
+export const revokeKey = (id: string) => call('DELETE /v1/keys/{id}', { params: { id } });

@@ -1,4 +1,3 @@
-import type { WorkspaceMemberAnswer } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -7,10 +6,5 @@ export const membersQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['workspaces', workspaceId, 'members'],
     queryFn: async ({ signal }) =>
-      (
-        await call<{ data: readonly WorkspaceMemberAnswer[] }>(
-          `/workspaces/${encodeURIComponent(workspaceId)}/members`,
-          { signal },
-        )
-      ).data,
+      (await call('GET /v1/workspaces/{id}/members', { params: { id: workspaceId }, signal })).data,
   });

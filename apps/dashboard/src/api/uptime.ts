@@ -1,4 +1,3 @@
-import type { UptimeAnswer } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -6,6 +5,6 @@ import { call } from './call.ts';
 export const uptimeQuery = (model: string) =>
   queryOptions({
     queryKey: ['uptime', model],
-    queryFn: ({ signal }) => call<UptimeAnswer>('/models/uptime', { query: { model }, signal }),
+    queryFn: ({ signal }) => call('GET /v1/models/uptime', { query: { model }, signal }),
     staleTime: 60_000,
   });

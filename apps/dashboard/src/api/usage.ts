@@ -1,4 +1,4 @@
-import type { UsageDailyAnswer, UsageGroup, UsagePage } from '@sotto/wire';
+import type { UsageGroup } from '@sotto/wire';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { addressOf, call } from './call.ts';
 
@@ -20,8 +20,7 @@ export interface UsageFilters {
 export const usageSumsQuery = (filters: UsageFilters, groups: readonly UsageGroup[]) =>
   queryOptions({
     queryKey: [...usageQueryKey, 'sums', filters, groups],
-    queryFn: ({ signal }) =>
-      call<UsageDailyAnswer>('/usage/daily', { query: { ...filters, group_by: groups.join() }, signal }),
+    queryFn: ({ signal }) => call('GET /v1/usage/daily', { query: { ...filters, group_by: groups.join() }, signal }),
   });
 
 const rowsOfPage = 50;
@@ -31,14 +30,15 @@ export const usageRowsQuery = (filters: UsageFilters) =>
   infiniteQueryOptions({
     queryKey: [...usageQueryKey, 'rows', filters],
     queryFn: ({ pageParam, signal }) =>
-      call<UsagePage>('/usage', { query: { ...filters, limit: rowsOfPage, cursor: pageParam }, signal }),
+      call('GET /v1/usage', { query: { ...filters, limit: rowsOfPage, cursor: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 
 /** Where every request that matches is had as CSV. */
-export const usageRowsCsv = (filters: UsageFilters): string => addressOf('/usage', { ...filters, format: 'csv' });
+export const usageRowsCsv = (filters: UsageFilters): string =>
+  addressOf('GET /v1/usage', { query: { ...filters, format: 'csv' } });
 
 /** Where the sums are had as CSV. */
 export const usageSumsCsv = (filters: UsageFilters, groups: readonly UsageGroup[]): string =>
-  addressOf('/usage/daily', { ...filters, group_by: groups.join(), format: 'csv' });
+  addressOf('GET /v1/usage/daily', { query: { ...filters, group_by: groups.join(), format: 'csv' } });

@@ -1,8 +1,9 @@
 import type { WorkspaceAnswer } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { call, sentenceOf } from '../api/call.ts';
-import { createKey } from '../api/keys.ts';
+import { sentenceOf } from '../api/call.ts';
+import { createKey, revokeKey } from '../api/keys.ts';
+import { useChange } from '../api/use-change.ts';
 import { formatUsd } from '../format/money.ts';
 import { readUsd, usdMistake } from '../format/read-usd.ts';
 import { Button } from '../ui/button.tsx';
@@ -36,7 +37,7 @@ function NewKey({ workspace, onChange }: Pick<KeyCardProps, 'workspace' | 'onCha
   const [limit, setLimit] = useState(String(defaultLimitUsd));
   const [pasted, setPasted] = useState('');
   const [isLimitMistaken, setLimitMistaken] = useState(false);
-  const making = useMutation({
+  const making = useChange({
     mutationFn: (limitUsd: number) =>
       createKey({ name: 'Playground', kind: 'inference', workspace_id: workspace.id, credit_limit_usd: limitUsd }),
     onSuccess: (made) => {
@@ -113,8 +114,8 @@ function KeptKey({ tabKey, onChange }: { tabKey: TabKey; onChange: KeyCardProps[
   const [isAsking, setAsking] = useState(false);
   const client = useQueryClient();
   const announce = useAnnounce();
-  const revoking = useMutation({
-    mutationFn: () => call(`/keys/${made?.id ?? ''}`, { method: 'DELETE' }),
+  const revoking = useChange({
+    mutationFn: () => revokeKey(made?.id ?? ''),
     onSuccess: () => {
       setAsking(false);
       onChange(undefined);

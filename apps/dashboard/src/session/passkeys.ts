@@ -17,21 +17,27 @@ export function addressForPasskeys(): string | null {
   return hostname === '127.0.0.1' || hostname === '[::1]' ? `${protocol}//localhost:${port}${pathname}` : null;
 }
 
-/** Has the browser make a passkey, and adds it to the account. Rejects where its owner does not want to. */
-export async function addPasskey(name: string): Promise<void> {
+/**
+ * Has the browser make a passkey, and adds it to the account. `confirmation` stands for the password that was just
+ * confirmed; undefined: the account has none. Rejects where its owner does not want to.
+ */
+export async function addPasskey(name: string, confirmation: string | undefined): Promise<void> {
   const { startRegistration } = await webauthn();
-  const optionsJSON = await call<PublicKeyCredentialCreationOptionsJSON>('/auth/passkey/generate-register-options');
+  const made = await call('GET /v1/auth/passkey/generate-register-options');
+  // The schema leaves to the browser what only it reads.
+  const optionsJSON = made as unknown as PublicKeyCredentialCreationOptionsJSON;
   const response = await startRegistration({ optionsJSON });
-  await call('/auth/passkey/verify-registration', { method: 'POST', body: { response, name } });
+  const body = { response: { ...response }, name, ...(confirmation === undefined ? {} : { confirmation }) };
+  await call('POST /v1/auth/passkey/verify-registration', { body });
 }
 
 /** Signs in with a passkey that the browser asks for. */
 export async function signInWithPasskey(useBrowserAutofill = false): Promise<void> {
   const { startAuthentication } = await webauthn();
-  const options = await call<PublicKeyCredentialRequestOptionsJSON>('/auth/passkey/generate-authenticate-options');
-  const optionsJSON = { ...options, userVerification: 'required' as const };
+  const options = await call('GET /v1/auth/passkey/generate-authenticate-options');
+  const optionsJSON: PublicKeyCredentialRequestOptionsJSON = { ...options, userVerification: 'required' };
   const response = await startAuthentication({ optionsJSON, useBrowserAutofill });
-  await call('/auth/passkey/verify-authentication', { method: 'POST', body: { response } });
+  await call('POST /v1/auth/passkey/verify-authentication', { body: { response: { ...response } } });
 }
 
 /**

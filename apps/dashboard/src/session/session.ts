@@ -16,7 +16,7 @@ export interface SignedInUser {
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async ({ signal }): Promise<SignedInUser | null> =>
-    (await call<{ user: SignedInUser } | null>('/auth/get-session', { signal }))?.user ?? null,
+    (await call('GET /v1/auth/get-session', { signal }))?.user ?? null,
   staleTime: 5 * 60_000,
 });
 
@@ -27,7 +27,7 @@ export const useSignedIn = (): SignedInUser | null | undefined => useQuery(sessi
 export function useSignOut(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
-    await call('/auth/sign-out', { method: 'POST' });
+    await call('POST /v1/auth/sign-out');
     leaveSession(client);
   };
 }

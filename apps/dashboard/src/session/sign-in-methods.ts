@@ -1,11 +1,10 @@
-import type { AuthMethods } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
 import { ApiError, call } from '../api/call.ts';
 
 /** How people sign in here, and whether mail is sent. */
 export const signInMethodsQuery = queryOptions({
   queryKey: ['sign-in-methods'],
-  queryFn: ({ signal }) => call<AuthMethods>('/auth/methods', { signal }),
+  queryFn: ({ signal }) => call('GET /v1/auth/methods', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
 });
 

@@ -58,7 +58,7 @@ export const checkWords: Readonly<Record<CheckName, string>> = {
   'provider.format': 'The provider’s document is of the known format',
   'provider.challenge': 'Nonce and clock of this browser are usable',
   'provider.pins': 'The pins of this client are well-formed',
-  'provider.route': 'It is evidence of the provider, model and tier that were asked for',
+  'provider.route': 'It is of the provider, model and tier asked for, and of the family and model name that are pinned',
   'provider.freshness': 'It was made for our nonce',
   'provider.key_binding': 'The hardware signed the encryption key',
   'provider.tls_binding': 'The hardware signed the TLS key',

@@ -52,6 +52,8 @@ export const verdictOrder: readonly Verdict[] = [
 /** The weakest verdict on which a browser sends content, which is also the strongest that it can reach. */
 export const browserMinimum: Verdict = 'cryptographically_checked';
 
-/** Whether a verdict is at least another. */
-export const meets = (verdict: Verdict, minimum: Verdict): boolean =>
-  verdictOrder.indexOf(verdict) >= verdictOrder.indexOf(minimum);
+/** Whether a verdict is at least another. Unknown words never meet, and are never met. */
+export const meets = (verdict: Verdict, minimum: Verdict): boolean => {
+  const floor = verdictOrder.indexOf(minimum);
+  return floor !== -1 && verdictOrder.indexOf(verdict) >= floor;
+};

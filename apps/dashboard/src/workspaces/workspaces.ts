@@ -5,7 +5,7 @@ import { call } from '../api/call.ts';
 
 export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],
-  queryFn: async ({ signal }) => (await call<{ data: readonly WorkspaceAnswer[] }>('/workspaces', { signal })).data,
+  queryFn: async ({ signal }) => (await call('GET /v1/workspaces', { signal })).data,
 });
 
 export interface ChosenWorkspace {

@@ -15,8 +15,8 @@ export const demoCatalogEntries = `
   - id: demo/chat
     name: Demo chat (repeats what it is told)
     model_type: text
-    context_length: 32768
-    max_output_tokens: 4096
+    context_length: 400000
+    max_output_tokens: 128000
     routes:
       - provider: demo
         upstream_model: demo-chat

@@ -20,11 +20,14 @@ export interface LaunchedServer {
   readonly port: number;
 }
 
+/** See `PostgresOptions`. */
+type LaunchOptions = ClusterOptions & { readonly port?: number; readonly maxConnections?: number };
+
 /**
  * Starts the server and waits until it takes connections. Another port is tried where someone else took ours first, and
  * the sessions of a server that was killed are given time to go.
  */
-export async function launchServer(options: ClusterOptions & { readonly port?: number }): Promise<LaunchedServer> {
+export async function launchServer(options: LaunchOptions): Promise<LaunchedServer> {
   const logFile = join(dirname(options.dataDir), 'postgres.log');
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -42,12 +45,16 @@ export async function launchServer(options: ClusterOptions & { readonly port?: n
   }
 }
 
-function spawnServer({ dataDir, account, programs, durability }: ClusterOptions, port: number, logFile: string) {
+function spawnServer(
+  { dataDir, account, programs, durability, maxConnections = 100 }: LaunchOptions,
+  port: number,
+  logFile: string,
+) {
   const settings: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: '',
-    max_connections: 100,
+    max_connections: maxConnections,
     // The log is for us, about the server. What users stored, which statements and details quote, stays out of it.
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',

@@ -13,6 +13,8 @@ export interface PostgresOptions {
   readonly durability: 'full' | 'fast';
   /** A port to insist on; otherwise a free one is picked at each start. */
   readonly port?: number;
+  /** Default: 100. */
+  readonly maxConnections?: number;
 }
 
 /** A PostgreSQL server on loopback that answers. */

@@ -13,7 +13,7 @@ import {
   snpCurrencyChecks,
   snpReportChecks,
 } from '../snp/verify-snp.ts';
-import { reportDataOf, type Statement, statementPurposes } from '../statement/statement.ts';
+import { reportDataOf } from '../statement/statement.ts';
 import {
   type TdxCheckName,
   type TdxEvidence,
@@ -75,7 +75,8 @@ export interface HardwareTask {
   readonly time: VerificationTime;
   /** What the gateway says it was built from. */
   readonly provenance: Provenance | undefined;
-  readonly statementFor: (purpose: Statement['purpose']) => Bytes;
+  /** The statements that evidence may be of, one for each accepted audience. */
+  readonly statementsOf: (machine: 'hardware' | 'simulated') => readonly Bytes[];
 }
 
 export interface HardwareOutcome {
@@ -202,17 +203,15 @@ async function conclude(task: HardwareTask, found: Found): Promise<HardwareOutco
 
 /** Simulated evidence has no rungs to climb, besides a check that always fails. */
 async function checkSimulated(evidence: string, task: HardwareTask): Promise<HardwareOutcome> {
-  const more = await verifySimulated(decoded(evidence), task.statementFor(statementPurposes.simulated));
+  const more = await verifySimulated(decoded(evidence), task.statementsOf('simulated'));
   const bound = more.some(({ name, outcome }) => name === 'simulated.signature' && outcome === 'passed');
   return { more, bound, rungs: undefined };
 }
 
 /** The statement is built from our own nonce and origin: what the server echoes is worth nothing. */
 function requireReportData(reportData: Bytes, task: HardwareTask): true {
-  if (!sameBytes(reportData, reportDataOf(task.statementFor(statementPurposes.gateway)))) {
-    throw new Refusal('the report data is not for this key set, nonce and origin');
-  }
-  return true;
+  if (task.statementsOf('hardware').some((statement) => sameBytes(reportData, reportDataOf(statement)))) return true;
+  throw new Refusal('the report data is not for this key set, nonce and origin, or was made for another audience');
 }
 
 function describesDstack(evidence: { event_log?: unknown; app_compose?: unknown; machine_config?: unknown }): boolean {

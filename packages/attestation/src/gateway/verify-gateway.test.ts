@@ -7,7 +7,7 @@ import { verifyGateway, verifySnp, verifyTdx } from '../index.ts';
 import { encodeSimulatedEvidence } from '../simulated/simulated.ts';
 import { verifySnpUnder } from '../snp/verify-snp.ts';
 import { type KeySet, keySetDigest } from '../statement/key-set.ts';
-import { reportDataOf, statementBytes, statementPurposes } from '../statement/statement.ts';
+import { type Audience, reportDataOf, statementBytes, statementPurposes } from '../statement/statement.ts';
 import { verifyTdxUnder } from '../tdx/verify-tdx.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { SnpMachine } from '../testing/snp-machine.ts';
@@ -46,8 +46,17 @@ const pins: GatewayPins = {
 
 const challenge: GatewayChallenge = { nonce, origin, tlsSpki, pins, now };
 
-const statement = (keys: unknown = keySet, purpose: 'gateway' | 'simulated' = 'gateway') =>
-  statementBytes({ keySetDigest: keySetDigest(keys), nonce, origin, purpose: statementPurposes[purpose] });
+const statement = (
+  keys: unknown = keySet,
+  machine: 'hardware' | 'simulated' = 'hardware',
+  audience: Audience = 'client',
+) =>
+  statementBytes({
+    keySetDigest: keySetDigest(keys),
+    nonce,
+    origin,
+    purpose: statementPurposes[audience][machine],
+  });
 const toBase64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes));
 
 let tdx: TdxMachine;
@@ -94,11 +103,13 @@ async function snpDocument(evidence: Record<string, unknown> = {}, reportData = 
   };
 }
 
-async function simulatedDocument(purpose: 'gateway' | 'simulated' = 'simulated') {
+async function simulatedDocument(machine: 'hardware' | 'simulated' = 'simulated', audience: Audience = 'client') {
   const pair = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
   if (!('privateKey' in pair)) throw new Error('a key pair was wanted');
   const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
-  const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', pair.privateKey, statement(keySet, purpose)));
+  const signature = new Uint8Array(
+    await crypto.subtle.sign('Ed25519', pair.privateKey, statement(keySet, machine, audience)),
+  );
   const bytes = encodeSimulatedEvidence(publicKey, signature);
   const evidence = { tee_type: 'simulated', simulated: true, simulated_evidence: toBase64(bytes) };
   return { bytes, document: { version: 'sotto.gateway.evidence.v1', key_set: keySet, evidence } };
@@ -433,7 +444,7 @@ describe('simulated evidence', () => {
   });
 
   it('binds nothing when signed for another purpose or nonce', async () => {
-    const { document } = await simulatedDocument('gateway');
+    const { document } = await simulatedDocument('hardware');
     expect((await verify(document)).keySet).toBeUndefined();
     const fresh = await simulatedDocument();
     expect((await verify(fresh.document, { nonce: 'e'.repeat(64) })).keySet).toBeUndefined();

@@ -5,7 +5,7 @@ import { CheckList } from '../check-list.ts';
 import { type Moment, momentAt } from '../moment.ts';
 import { Refusal, Unmade } from '../refusal.ts';
 import { type KeySet, keySetDigest, keySetSchema } from '../statement/key-set.ts';
-import { isNonce, isOrigin, statementBytes } from '../statement/statement.ts';
+import { type Audience, isNonce, isOrigin, statementBytes, statementPurposes } from '../statement/statement.ts';
 import { type Check, judge, type Verdict } from '../verdict.ts';
 import {
   checkHardware,
@@ -25,6 +25,8 @@ export interface GatewayChallenge {
   readonly origin: string;
   /** DER of the server's SubjectPublicKeyInfo on that connection. Browsers cannot see it: the check is then not made. */
   readonly tlsSpki?: Uint8Array | undefined;
+  /** For whom the evidence must have been made: clients, unless a keeper asks. */
+  readonly audiences?: readonly Audience[] | undefined;
   /** What we accept: ours, never the server's. */
   readonly pins: GatewayPins;
   readonly now: Date;
@@ -72,9 +74,11 @@ export async function verifyGatewayUnder(
     pins,
     time: { now: challenge.now, toleranceMs: asked.toleranceMs },
     provenance: evidence.provenance,
-    statementFor: (purpose) => {
-      const { nonce, origin } = challenge;
-      return statementBytes({ keySetDigest: keys.digest, nonce, origin, purpose });
+    statementsOf: (machine) => {
+      const { nonce, origin, audiences = ['client'] } = challenge;
+      return audiences.map((audience) =>
+        statementBytes({ keySetDigest: keys.digest, nonce, origin, purpose: statementPurposes[audience][machine] }),
+      );
     },
   };
   const { more, rungs, bound } = await checkHardware(evidence.evidence, task);

@@ -2,7 +2,7 @@ import { type Bytes, sameBytes } from '../bytes/bytes.ts';
 import { toBase64 } from '../bytes/encodings.ts';
 import type { GatewayEvidence } from '../gateway/evidence.ts';
 import { parseSnpReport, type SnpReport } from '../snp/report.ts';
-import { reportDataOf, statementPurposes } from '../statement/statement.ts';
+import { reportDataOf } from '../statement/statement.ts';
 import { parseTdxQuote } from '../tdx/quote.ts';
 import { EvidenceError, type EvidenceProducer } from './producer.ts';
 import type { VendorDocuments } from './vendor-documents.ts';
@@ -33,13 +33,12 @@ export interface ReportSource {
 export function hardwareProducer(source: ReportSource, vendors: VendorDocuments): EvidenceProducer {
   return {
     kind: source.kind,
-    purpose: statementPurposes.gateway,
     async produce(statement) {
       const reportData = reportDataOf(Uint8Array.from(statement));
       const made = await source.report(reportData);
       return made.tee === 'tdx' ? tdxEvidence(made, reportData, vendors) : snpEvidence(made, reportData, vendors);
     },
-    tend: () => vendors.tend(),
+    refresh: () => vendors.refresh(),
   };
 }
 

@@ -48,11 +48,11 @@ it('renews at half of the time, behind whoever asks', async () => {
   const { kept, loads, pass } = world();
   await kept.get('a');
   pass(14);
-  await kept.tend();
+  await kept.refresh();
   expect(loads()).toBe(1);
   pass(1.1);
   expect(await kept.get('a')).toBe('a 1');
-  await kept.tend();
+  await kept.refresh();
   expect(await kept.get('a')).toBe('a 2');
 });
 
@@ -61,16 +61,16 @@ it('serves what is still valid when renewing fails, tells a week ahead once a da
   await kept.get('a');
   become('down');
   pass(20);
-  await kept.tend();
+  await kept.refresh();
   expect(await kept.get('a')).toBe('a 1');
   expect(told).toEqual([]);
   pass(4);
-  await kept.tend();
+  await kept.refresh();
   pass(0.5);
-  await kept.tend();
+  await kept.refresh();
   expect(told).toEqual(['a 6']);
   pass(1);
-  await kept.tend();
+  await kept.refresh();
   expect(told).toEqual(['a 6', 'a 4.5']);
   pass(5);
   expect(await kept.get('a')).toBeUndefined();
@@ -86,7 +86,7 @@ it('keeps nobody waiting, and uses what comes later', async () => {
   expect(await kept.get('a')).toBeUndefined();
   expect(loads()).toBe(1);
   release();
-  await kept.tend();
+  await kept.refresh();
   await vi.waitFor(async () => expect(await kept.get('a')).toBe('a 1'));
 });
 

@@ -58,7 +58,7 @@ export class KeptDocuments<T> {
   }
 
   /** Loads what is due; resolves when that has ended, well or not. */
-  async tend(): Promise<void> {
+  async refresh(): Promise<void> {
     await Promise.all([...this.#kept.keys()].map((key) => this.#renewIfDue(key)));
     for (const [key, kept] of this.#kept) this.#warn(key, kept);
   }

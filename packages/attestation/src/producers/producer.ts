@@ -1,18 +1,16 @@
 import type { GatewayEvidence } from '../gateway/evidence.ts';
-import type { Statement } from '../statement/statement.ts';
 
 /** Something that vouches for a statement: hardware, or what stands in for it in development. */
 export interface EvidenceProducer {
+  /** Statements for one that simulates have purposes of their own. */
   readonly kind: 'configfs' | 'dstack' | 'simulated';
-  /** What the statements are for that it vouches for; evidence for another purpose verifies nowhere. */
-  readonly purpose: Statement['purpose'];
   /**
    * Evidence that binds the bytes of one statement. Never call it twice at once: a quote occupies the machine, for seconds at
    * times. Rejects with `EvidenceError` where there is none to be had now.
    */
   produce(statement: Uint8Array): Promise<GatewayEvidence['evidence']>;
   /** Renews what evidence carries from the vendors, where that is due. To be called now and then. */
-  tend(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 /** Evidence cannot be had now. `code` is short, of a fixed set or an errno, and fit for logs. */

@@ -1,11 +1,10 @@
 import { ownBytes } from '../bytes/bytes.ts';
 import { toBase64 } from '../bytes/encodings.ts';
 import { encodeSimulatedEvidence } from '../simulated/simulated.ts';
-import { statementPurposes } from '../statement/statement.ts';
 import type { EvidenceProducer } from './producer.ts';
 
 /**
- * A producer for development, with a key made for the occasion. Its evidence has a type, a magic and a purpose of its own, and
+ * A producer for development, with a key made for the occasion. Its evidence has a type, a magic and purposes of its own, and
  * verifies to `untrusted`.
  */
 export async function simulatedProducer(): Promise<EvidenceProducer> {
@@ -14,7 +13,6 @@ export async function simulatedProducer(): Promise<EvidenceProducer> {
   const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
   return {
     kind: 'simulated',
-    purpose: statementPurposes.simulated,
     async produce(statement) {
       const signed = ownBytes(statement, 'the statement', 4096);
       const signature = new Uint8Array(await crypto.subtle.sign('Ed25519', pair.privateKey, signed));
@@ -24,6 +22,6 @@ export async function simulatedProducer(): Promise<EvidenceProducer> {
         simulated_evidence: toBase64(encodeSimulatedEvidence(publicKey, signature)),
       };
     },
-    async tend() {},
+    async refresh() {},
   };
 }

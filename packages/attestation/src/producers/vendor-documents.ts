@@ -74,7 +74,7 @@ export class VendorDocuments {
     return { ...endorsement, revocationList };
   }
 
-  async tend(): Promise<void> {
-    await Promise.all([this.#collateral.tend(), this.#endorsements.tend(), this.#lists.tend()]);
+  async refresh(): Promise<void> {
+    await Promise.all([this.#collateral.refresh(), this.#endorsements.refresh(), this.#lists.refresh()]);
   }
 }

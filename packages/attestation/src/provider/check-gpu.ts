@@ -33,15 +33,17 @@ const payloadSchema = z.union([
 const refuted = (reason: string): ProviderGpu => ({ standing: 'refuted', reason, models: [] });
 
 /**
- * Judges the evidence of GPUs for `nonce` (64 lower-case hex digits): ours, never the one that the evidence names. What is
- * malformed is refuted. Without NVIDIA's tokens nobody has looked at the GPUs themselves.
+ * Judges the evidence of GPUs for `nonce` (64 lower-case hex digits): ours, never the one that the evidence names. Malformed
+ * evidence is refuted. Tokens and their keys come with the document, so only tokens under NVIDIA's own chain name models.
  */
 export async function checkGpu(
   gpu: GpuEvidence | undefined,
   { nonce, time, verifyNvidia }: { nonce: string | undefined; time: VerificationTime; verifyNvidia: VerifyNvidia },
 ): Promise<ProviderGpu> {
   if (gpu?.payload === undefined && gpu?.tokens === undefined) return { standing: 'none', models: [] };
-  if (nonce === undefined) return refuted('it is not known for which nonce it has to be');
+  if (nonce === undefined) {
+    return { standing: 'none', reason: 'it is not known for which nonce it has to be', models: [] };
+  }
   if (gpu.payload !== undefined) {
     const problem = problemOf(gpu.payload, nonce);
     if (problem !== undefined) return refuted(problem);
@@ -50,7 +52,7 @@ export async function checkGpu(
     return { standing: 'none', reason: 'NVIDIA was not asked about the evidence', models: [] };
   }
   const { standing, checks, gpus } = await verifyNvidia({ tokens: gpu.tokens, keySet: gpu.key_set }, nonce, time);
-  const models = gpus.map(({ model }) => model);
+  const models = standing === 'token_checked' ? gpus.map(({ model }) => model) : [];
   const [reason] = checks.flatMap((check) => (check.outcome === 'passed' ? [] : [check.reason]));
   return { standing, ...(reason !== undefined && { reason }), models };
 }

@@ -122,3 +122,10 @@ export const providerEvidenceSchema = z.discriminatedUnion('family', [
 ]);
 export type ProviderEvidence = z.infer<typeof providerEvidenceSchema>;
 export type ProviderFamily = ProviderEvidence['family'];
+export const providerFamilies = [
+  'near',
+  'phala',
+  'venice',
+  'tinfoil',
+  'chutes',
+] as const satisfies readonly ProviderFamily[];

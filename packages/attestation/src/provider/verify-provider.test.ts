@@ -15,13 +15,10 @@ import { Issuer } from '../testing/issuer.ts';
 import { failed, notMade, reasonOf } from '../testing/outcomes.ts';
 import { SnpMachine } from '../testing/snp-machine.ts';
 import { type CollateralSettings, type MachineSettings, TdxMachine } from '../testing/tdx-machine.ts';
+import type { ProviderChallenge } from './provider-challenge.ts';
+import type { ProviderFamily } from './provider-evidence.ts';
 import { providerPinsSchema } from './provider-pins.ts';
-import {
-  type ProviderChallenge,
-  type ProviderVerification,
-  type ProviderVerifiers,
-  verifyProviderUnder,
-} from './verify-provider.ts';
+import { type ProviderVerification, type ProviderVerifiers, verifyProviderUnder } from './verify-provider.ts';
 
 const now = new Date('2026-01-15T00:00:00Z');
 const nonce = '0123456789abcdef'.repeat(4);
@@ -81,7 +78,7 @@ const certificatePem = (der: Bytes): string =>
   `-----BEGIN CERTIFICATE-----\n${toBase64(der)}\n-----END CERTIFICATE-----\n`;
 
 interface Kind {
-  readonly family: string;
+  readonly family: ProviderFamily;
   readonly upstreamModel?: string;
   readonly reportData: () => Bytes;
   readonly evidence: () => Record<string, unknown>;
@@ -201,21 +198,30 @@ async function documentOf(name: KindName, made: Made = {}) {
   };
 }
 
-const challenge: ProviderChallenge = {
+/** The challenge of a client that pins a provider of this kind. */
+const challengeOf = (name: KindName): ProviderChallenge => ({
   nonce,
   provider: 'vault',
   model: 'acme/wide',
   privacyClass: 'e2ee',
+  family: kindOf(name).family,
+  upstreamModel: kindOf(name).upstreamModel ?? 'up/model',
   pins,
   now,
-};
-const verify = (document: unknown, changes: Partial<ProviderChallenge> = {}): Promise<ProviderVerification> =>
-  verifyProviderUnder(verifiers, document, { ...challenge, ...changes });
+});
+const verify = (
+  name: KindName,
+  document: unknown,
+  changes: Partial<ProviderChallenge> = {},
+): Promise<ProviderVerification> => verifyProviderUnder(verifiers, document, { ...challengeOf(name), ...changes });
+/** The same for a document that is of this kind. */
+const verifyOf = async (name: KindName, made: Made = {}, changes: Partial<ProviderChallenge> = {}) =>
+  verify(name, await documentOf(name, made), changes);
 
 describe('a provider with everything in order', () => {
   it.each(kindNames)('%s: its key, under the ceiling of end-to-end encryption', async (name) => {
     const kind = kindOf(name);
-    const result = await verify(await documentOf(name));
+    const result = await verifyOf(name);
     expect(failed(result.checks)).toEqual([]);
     expect(result).toMatchObject({
       verdict: kind.open === undefined ? 'cryptographically_checked' : 'policy_matched',
@@ -228,7 +234,7 @@ describe('a provider with everything in order', () => {
   });
 
   it.each(kindNames)('%s: its TLS key, under the ceiling of a relay that sees content', async (name) => {
-    const result = await verify(await documentOf(name, { privacyClass: 'tee' }), { privacyClass: 'tee' });
+    const result = await verifyOf(name, { privacyClass: 'tee' }, { privacyClass: 'tee' });
     expect(failed(result.checks)).toEqual([]);
     const isBound = kindOf(name).tls().length > 0;
     expect(result).toMatchObject({
@@ -253,39 +259,45 @@ describe('a provider with everything in order', () => {
       privacyClass: 'tee',
       pins: { measurements: [`measurement=${zeros}`] },
     };
-    expect(await verify(document, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: true });
+    expect(await verify('tinfoil', document, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: true });
     const without = { ...document, evidence: { machine: { ...machine, revocation_list: undefined } } };
-    expect(await verify(without, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: false });
+    expect(await verify('tinfoil', without, asked)).toMatchObject({ verdict: 'policy_matched', isCurrent: false });
   });
 
   it('has a session that its document alone tells, and that ends with the first of its evidence', async () => {
     const document = await documentOf('chutes');
-    const { sessionId, expiresAtMs } = await verify(document);
+    const { sessionId, expiresAtMs } = await verify('chutes', document);
     expect(sessionId).toMatch(/^[0-9a-f]{64}$/);
-    expect((await verify(JSON.parse(JSON.stringify(document)))).sessionId).toBe(sessionId);
-    expect((await verify({ ...document, obtained_at: '2026-01-15T00:00:01Z' })).sessionId).not.toBe(sessionId);
+    expect((await verify('chutes', JSON.parse(JSON.stringify(document)))).sessionId).toBe(sessionId);
+    expect((await verify('chutes', { ...document, obtained_at: '2026-01-15T00:00:01Z' })).sessionId).not.toBe(
+      sessionId,
+    );
     expect(expiresAtMs).toBe(now.getTime() + 55_000);
-    expect((await verify(await documentOf('venice'))).expiresAtMs).toBe(now.getTime() + 600_000);
-    const soon = await documentOf('venice', { collateral: { tcbInfo: { nextUpdate: '2026-01-15T00:02:00Z' } } });
-    expect((await verify(soon)).expiresAtMs).toBe(Date.parse('2026-01-15T00:02:00Z'));
+    expect((await verifyOf('venice')).expiresAtMs).toBe(now.getTime() + 600_000);
+    const soon = { collateral: { tcbInfo: { nextUpdate: '2026-01-15T00:02:00Z' } } };
+    expect((await verifyOf('venice', soon)).expiresAtMs).toBe(Date.parse('2026-01-15T00:02:00Z'));
   });
 
   it('is untrusted under the vendors’ own roots: nothing made for a test passes the public door', async () => {
-    const { verdict, checks } = await verifyProvider(await documentOf('venice'), challenge);
+    const { verdict, checks } = await verifyProvider(await documentOf('venice'), challengeOf('venice'));
     expect(verdict).toBe('untrusted');
     expect(failed(checks)).toContain('tdx.pck_chain');
     expect(verifyProvider).toHaveLength(2);
   });
 
   it('is unavailable without a document', async () => {
-    expect(await verify(undefined)).toMatchObject({ verdict: 'unavailable', contentVisible: true, isCurrent: false });
+    expect(await verify('venice', undefined)).toMatchObject({
+      verdict: 'unavailable',
+      contentVisible: true,
+      isCurrent: false,
+    });
   });
 });
 
 describe('our own nonce is in the report data, whatever is echoed', () => {
   it.each(kindNames.filter((name) => name !== 'tinfoil'))('%s', async (name) => {
     const stale = await documentOf(name);
-    const { verdict, checks } = await verify({ ...stale, nonce: other }, { nonce: other });
+    const { verdict, checks } = await verify(name, { ...stale, nonce: other }, { nonce: other });
     expect(verdict).toBe('untrusted');
     expect(failed(checks).some((check) => /freshness|key_binding/.test(check))).toBe(true);
   });
@@ -299,16 +311,48 @@ describe('every disagreement between the route asked for and the one attested is
     ['another nonce', { nonce: other }],
     ['another model upstream', { upstream_model: 'up/other' }],
   ])('%s', async (_, document) => {
-    const { verdict, checks } = await verify(await documentOf('near, with its TLS key', { document }), {
-      upstreamModel: 'up/model',
-    });
+    const { verdict, checks, key } = await verifyOf('near, with its TLS key', { document });
+    expect(key).toBeUndefined();
     expect(verdict).toBe('untrusted');
     expect(failed(checks)).toEqual(['provider.route']);
   });
 
   it('another family', async () => {
-    const { verdict, checks } = await verify(await documentOf('venice'), { family: 'near' });
-    expect(verdict).toBe('untrusted');
+    const { verdict, checks, key } = await verifyOf('venice', {}, { family: 'near' });
+    expect({ verdict, key }).toEqual({ verdict: 'untrusted', key: undefined });
+    expect(failed(checks)).toEqual(['provider.route']);
+    expect(reasonOf(checks, 'provider.route')).toBe('the evidence is of the family venice, and near is pinned');
+  });
+
+  it.each<[string, Partial<ProviderChallenge>, RegExp]>([
+    ['family', { family: undefined }, /pins of vault name no family: add "family", one of near, phala, venice,/],
+    [
+      'upstream model',
+      { upstreamModel: undefined },
+      /add "models": \{"acme\/wide": "<the provider's own name for it>"\}/,
+    ],
+  ])('a document cannot choose the %s where we pinned none', async (_, unpinned, reason) => {
+    for (const name of ['venice', 'tinfoil'] as const) {
+      const { verdict, checks, key, tlsSpkiSha256 } = await verifyOf(name, {}, unpinned);
+      expect({ verdict, key, tlsSpkiSha256 }).toEqual({ verdict: 'untrusted', key: undefined, tlsSpkiSha256: [] });
+      expect(failed(checks)).toEqual([]);
+      expect(notMade(checks)).toContain('provider.route');
+      expect(reasonOf(checks, 'provider.route')).toMatch(reason);
+      // The rest of the report helps to make pins.
+      expect(reasonOf(checks, 'provider.measurement')).toBe('');
+    }
+  });
+
+  it('tells that the chute belongs to the upstream model', async () => {
+    const { checks } = await verifyOf('chutes', {}, { upstreamModel: undefined });
+    expect(reasonOf(checks, 'provider.route')).toContain('own name for it>@<chute id>"');
+  });
+
+  it('Chutes: another chute than is pinned, though the document agrees with itself', async () => {
+    const other = '00000000-0c0e-5c57-9a37-08e1c4f3a6b1';
+    const made = { document: { upstream_model: `up/model@${other}` }, evidence: { chute_id: other } };
+    const { verdict, checks, key } = await verifyOf('chutes', made);
+    expect({ verdict, key }).toEqual({ verdict: 'untrusted', key: undefined });
     expect(failed(checks)).toEqual(['provider.route']);
   });
 
@@ -317,7 +361,7 @@ describe('every disagreement between the route asked for and the one attested is
     ['venice', { model_name: 'up/other' }],
     ['chutes', { chute_id: '00000000-0c0e-5c57-9a37-08e1c4f3a6b1' }],
   ])('%s: evidence of another model', async (name, evidence) => {
-    const { verdict, checks } = await verify(await documentOf(name, { evidence }));
+    const { verdict, checks } = await verifyOf(name, { evidence });
     expect(verdict).toBe('untrusted');
     expect(failed(checks)).toEqual(['provider.key_binding']);
   });
@@ -344,7 +388,7 @@ describe('a key that the report data does not name', () => {
     ['no single-use nonce', 'chutes', { e2e_nonce: undefined }, 'provider.key_binding'],
     ['a nonce that has expired', 'chutes', { e2e_nonce_expires_at: 1 }, 'provider.validity'],
   ])('%s (%s)', async (_, name, evidence, check) => {
-    const { verdict, checks, isCurrent } = await verify(await documentOf(name, { evidence }));
+    const { verdict, checks, isCurrent } = await verifyOf(name, { evidence });
     expect(failed(checks)).toContain(check);
     expect({ verdict, isCurrent }).toEqual({ verdict: 'untrusted', isCurrent: false });
   });
@@ -353,7 +397,7 @@ describe('a key that the report data does not name', () => {
     for (const not_after of [1, now.getTime() / 1000 + 91 * 86_400]) {
       const keys = { ...keySet, not_after };
       const made = { evidence: { key_set: keys }, machine: { reportData: aciReportData(keys) } };
-      const { verdict, checks } = await verify(await documentOf('phala, by private-ai-gateway', made));
+      const { verdict, checks } = await verifyOf('phala, by private-ai-gateway', made);
       expect(failed(checks)).toEqual(['provider.validity']);
       expect(verdict).toBe('untrusted');
     }
@@ -362,7 +406,7 @@ describe('a key that the report data does not name', () => {
   it('Chutes: another certificate than the report data names', async () => {
     const strangeCertificate = await (await Issuer.make('another')).certifySelf();
     const evidence = { certificate: toBase64(strangeCertificate) };
-    const { verdict, checks } = await verify(await documentOf('chutes', { evidence }));
+    const { verdict, checks } = await verifyOf('chutes', { evidence });
     expect(failed(checks)).toEqual(['provider.tls_binding']);
     expect(verdict).toBe('untrusted');
   });
@@ -371,12 +415,12 @@ describe('a key that the report data does not name', () => {
 describe('the machine', () => {
   const name = 'near, with its TLS key';
   it('is untrusted without pins, and the reason shows what could be pinned', async () => {
-    const { verdict, checks } = await verify(await documentOf(name), { pins: undefined });
+    const { verdict, checks } = await verifyOf(name, {}, { pins: undefined });
     expect(verdict).toBe('untrusted');
     expect(failed(checks)).toEqual([]);
     const [, shown = ''] = /the machine's are (.*)$/.exec(reasonOf(checks, 'provider.measurement')) ?? [];
     const pin = shown.split(',').filter((pair) => /^(mr_td|rtmr\d)=/.test(pair));
-    expect((await verify(await documentOf(name), { pins: { measurements: [pin.join(',')] } })).verdict).toBe(
+    expect((await verifyOf(name, {}, { pins: { measurements: [pin.join(',')] } })).verdict).toBe(
       'cryptographically_checked',
     );
   });
@@ -389,7 +433,7 @@ describe('the machine', () => {
     ['has a quote that is none', { shown: { quote: '!' } }, 'tdx.format'],
     ['has old collateral', { collateral: { tcbInfo: { tcbEvaluationDataNumber: 17 } } }, 'tdx.evaluation_number'],
   ])('%s: untrusted', async (_, made, check) => {
-    const { verdict, checks, isCurrent } = await verify(await documentOf(name, made));
+    const { verdict, checks, isCurrent } = await verifyOf(name, made);
     expect(failed(checks)).toContain(check);
     expect({ verdict, isCurrent }).toEqual({ verdict: 'untrusted', isCurrent: false });
   });
@@ -401,7 +445,7 @@ describe('the machine', () => {
       { collateral: { pckCrl: { from: '2025-01-01T00:00:00Z', until: '2025-02-01T00:00:00Z' } } },
     ],
   ])('with %s is none to send content to', async (_, made) => {
-    const result = await verify(await documentOf(name, { ...made, privacyClass: 'tee' }), { privacyClass: 'tee' });
+    const result = await verifyOf(name, { ...made, privacyClass: 'tee' }, { privacyClass: 'tee' });
     expect(failed(result.checks)).toEqual([]);
     expect(result).toMatchObject({ verdict: 'policy_matched', isCurrent: false });
   });
@@ -422,7 +466,7 @@ describe('GPUs are an axis of their own', () => {
     ['null', null, 'refuted'],
   ])('%s', async (_, payload, standing) => {
     const evidence = payload === undefined ? {} : { gpu: { payload } };
-    const { gpu, verdict } = await verify(await documentOf(name, { evidence }));
+    const { gpu, verdict } = await verifyOf(name, { evidence });
     expect(gpu.standing).toBe(standing);
     expect(verdict).toBe('cryptographically_checked');
   });
@@ -434,13 +478,13 @@ describe('GPUs are an axis of their own', () => {
       [nonce, 'refuted'],
     ] as const) {
       const evidence = { gpu: { payload: [{ ...item, nonce: named }] } };
-      expect((await verify(await documentOf('chutes', { evidence }))).gpu.standing).toBe(standing);
+      expect((await verifyOf('chutes', { evidence })).gpu.standing).toBe(standing);
     }
   });
 
   it('with tokens that are none are refuted', async () => {
     const evidence = { gpu: { tokens: [['JWT', 'x'], { 'GPU-0': 'y' }], key_set: { keys: [] } } };
-    expect((await verify(await documentOf(name, { evidence }))).gpu.standing).toBe('refuted');
+    expect((await verifyOf(name, { evidence })).gpu.standing).toBe('refuted');
   });
 });
 
@@ -460,9 +504,9 @@ describe('a pin', () => {
 
   it('is one of a set', async () => {
     const others = [1, 2].map((digit) => pinned.replaceAll('00', `0${digit}`));
-    const asked = (measurements: string[]) => ({ pins: { measurements } });
-    const document = await documentOf('venice');
-    expect((await verify(document, asked([...others, pinned]))).verdict).toBe('cryptographically_checked');
-    expect((await verify(document, asked(others))).verdict).toBe('untrusted');
+    const verdictUnder = async (measurements: string[]) =>
+      (await verifyOf('venice', {}, { pins: { measurements } })).verdict;
+    expect(await verdictUnder([...others, pinned])).toBe('cryptographically_checked');
+    expect(await verdictUnder(others)).toBe('untrusted');
   });
 });

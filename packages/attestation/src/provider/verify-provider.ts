@@ -15,27 +15,11 @@ import { checkPhala } from './families/phala.ts';
 import { checkTinfoil } from './families/tinfoil.ts';
 import { checkVenice } from './families/venice.ts';
 import { type FamilyFindings, type FamilyTask, type ProviderCheckName, providerChecks } from './family-check.ts';
-import { type ProviderEvidence, type ProviderFamily, providerEvidenceSchema } from './provider-evidence.ts';
+import type { ProviderChallenge } from './provider-challenge.ts';
+import { type ProviderEvidence, providerEvidenceSchema } from './provider-evidence.ts';
 import type { ProviderKey } from './provider-key.ts';
 import { type ProviderPins, providerPinsSchema, requirePinned } from './provider-pins.ts';
-
-/** The route that was asked for, and what is accepted of it. */
-export interface ProviderChallenge {
-  /** Ours, fresh: 64 lower-case hex digits. */
-  readonly nonce: string;
-  /** The provider's public id. */
-  readonly provider: string;
-  readonly model: string;
-  readonly privacyClass: 'tee' | 'e2ee';
-  /** Where it is known of what family the provider must be, and what it calls the model. */
-  readonly family?: ProviderFamily | undefined;
-  readonly upstreamModel?: string | undefined;
-  /** Ours, never the server's. Without measurements no verdict is more than `untrusted`. */
-  readonly pins?: ProviderPins | undefined;
-  readonly now: Date;
-  /** How far our clock may be off: five minutes by default. */
-  readonly toleranceMs?: number | undefined;
-}
+import { requireRoute } from './require-route.ts';
 
 /** A check of any part of a provider's evidence. */
 export type ProviderEvidenceCheckName = ProviderCheckName | MachineCheckName;
@@ -94,10 +78,13 @@ export async function verifyProviderUnder(
   const asked = await checks.make('provider.challenge', () => requireChallenge(challenge));
   const pins = await checks.make('provider.pins', () => parsePins(challenge.pins ?? {}));
   if (evidence === undefined || asked === undefined || pins === undefined) return nothing('untrusted');
-  await checks.make('provider.route', () => requireRoute(evidence, challenge));
+  const upstreamModel = await checks.make('provider.route', () => requireRoute(evidence, challenge));
   const time = { now: challenge.now, toleranceMs: asked.toleranceMs };
   const machine = await checkMachine(evidence.evidence.machine, { hardware: verifiers, time, pins });
-  const findings = await checkFamily(evidence, { checks, challenge, moment: asked.moment, machine });
+  const findings =
+    upstreamModel === undefined
+      ? undefined
+      : await checkFamily(evidence, { checks, challenge, upstreamModel, moment: asked.moment, machine });
   const { measured } = machine;
   if (measured !== undefined) await checks.make('provider.measurement', () => requirePinned(measured, pins));
   const gpuEvidence = 'gpu' in evidence.evidence ? evidence.evidence.gpu : undefined;
@@ -148,16 +135,19 @@ function concludeVerdict(
   return compareVerdicts(judged, ceiling) > 0 ? ceiling : judged;
 }
 
+/** Reads what the evidence binds, as the pinned family has it: only once the document is of that family. */
 async function checkFamily(
   document: ProviderEvidence,
   {
     checks,
     challenge,
+    upstreamModel,
     moment,
     machine,
   }: {
     checks: CheckList<ProviderCheckName>;
     challenge: ProviderChallenge;
+    upstreamModel: string;
     moment: Moment;
     machine: Machine;
   },
@@ -167,7 +157,6 @@ async function checkFamily(
   await checks.make('provider.validity', () => {
     throw new Unmade('the provider states no end');
   });
-  const upstreamModel = document.upstream_model;
   const findings = await findingsOf(document, { checks, nonce: challenge.nonce, upstreamModel, reportData, moment });
   if (
     challenge.privacyClass === 'e2ee' &&
@@ -221,21 +210,6 @@ function requireChallenge({ nonce, privacyClass, now, toleranceMs = defaultToler
   if (!Object.hasOwn(ceilings, privacyClass)) throw new Refusal('our privacy class is neither tee nor e2ee');
   if (!Number.isFinite(now.getTime())) throw new Refusal('our time is no time');
   return { moment: momentAt({ now, toleranceMs }), toleranceMs };
-}
-
-/** Every disagreement between the route that was asked for and the one that is attested is refused (interface 3.5). */
-function requireRoute(evidence: ProviderEvidence, challenge: ProviderChallenge): void {
-  const pairs = {
-    provider: [evidence.provider, challenge.provider],
-    model: [evidence.model, challenge.model],
-    'privacy class': [evidence.privacy_class, challenge.privacyClass],
-    nonce: [evidence.nonce, challenge.nonce],
-    family: [evidence.family, challenge.family ?? evidence.family],
-    'upstream model': [evidence.upstream_model, challenge.upstreamModel ?? evidence.upstream_model],
-  };
-  for (const [what, [attested, asked]] of Object.entries(pairs)) {
-    if (attested !== asked) throw new Refusal(`the evidence is of another ${what} than was asked for`);
-  }
 }
 
 /** What stays the same as long as the evidence does: whoever holds the document computes it again. */

@@ -10,8 +10,8 @@ const magic = new TextEncoder().encode('SIMQ1\0');
 const size = magic.length + 32 + 64;
 
 /**
- * Evidence for development: the magic, an Ed25519 public key (32 bytes), its signature (64) over a statement of purpose
- * `statementPurposes.simulated`. No hardware format begins with the magic, and no hardware parser is ever given it.
+ * Evidence for development: the magic, an Ed25519 public key (32 bytes), its signature (64) over a statement of a
+ * simulated purpose. No hardware format begins with the magic, and no hardware parser is ever given it.
  */
 export function encodeSimulatedEvidence(publicKey: Uint8Array, signature: Uint8Array): Bytes {
   return concatBytes(magic, publicKey, signature);
@@ -21,7 +21,10 @@ export function encodeSimulatedEvidence(publicKey: Uint8Array, signature: Uint8A
  * Reads simulated evidence, so that the whole path can be tried without a confidential machine. The last check fails by
  * definition: whatever else holds, nothing is protected, and the verdict is `untrusted`.
  */
-export async function verifySimulated(evidence: unknown, statement: Bytes): Promise<Check<SimulatedCheckName>[]> {
+export async function verifySimulated(
+  evidence: unknown,
+  statements: readonly Bytes[],
+): Promise<Check<SimulatedCheckName>[]> {
   const checks = new CheckList<SimulatedCheckName>(simulatedChecks);
   const bytes = await checks.make('simulated.format', () => {
     const own = ownBytes(evidence, 'the simulated evidence', size);
@@ -33,9 +36,10 @@ export async function verifySimulated(evidence: unknown, statement: Bytes): Prom
   if (bytes !== undefined) {
     await checks.make('simulated.signature', async () => {
       const key = await crypto.subtle.importKey('raw', bytes.subarray(0, 32), 'Ed25519', false, ['verify']);
-      if (!(await crypto.subtle.verify('Ed25519', key, bytes.subarray(32), statement))) {
-        throw new Refusal('the simulated evidence is for another statement');
+      for (const statement of statements) {
+        if (await crypto.subtle.verify('Ed25519', key, bytes.subarray(32), statement)) return;
       }
+      throw new Refusal('the simulated evidence is for another statement');
     });
   }
   await checks.make('simulated.hardware', () => {

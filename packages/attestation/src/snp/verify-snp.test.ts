@@ -254,7 +254,7 @@ describe('a platform made for the test', () => {
   });
 });
 
-// Every thirteenth byte here; `test/fuzz` turns over all of them.
+// Every thirteenth byte here; `tools/fuzz` turns over all of them.
 it('refuses a real report with one bit changed, in any part of it', async () => {
   const { report, ...chain } = turin();
   for (let index = 0; index < report.length; index += 13) {

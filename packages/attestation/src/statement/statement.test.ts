@@ -8,7 +8,7 @@ const statement = {
   keySetDigest: keySetDigest({ b: [], a: 1 }),
   nonce: '00'.repeat(32),
   origin: 'https://broker.example',
-  purpose: statementPurposes.gateway,
+  purpose: statementPurposes.client.hardware,
 };
 
 it('is canonical JSON of key set, nonce, origin and purpose', () => {

@@ -2,14 +2,18 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { type Bytes, concatBytes } from '../bytes/bytes.ts';
 import { canonicalJson } from './canonical-json.ts';
 
+/** The verifier that evidence is for: a client before it sends content, or a keeper before it releases secrets. */
+export type Audience = 'client' | 'keeper';
+
 /**
- * What a statement is for. Each purpose is a text of its own, so that what was signed for one can never be shown for
- * another; evidence that is simulated has one that no hardware ever reports.
+ * The purpose that a statement names. Evidence for one audience can thus never be shown to the other, and simulated evidence
+ * never as hardware's.
  */
 export const statementPurposes = {
-  gateway: 'sotto.gateway.report_data.v1',
-  simulated: 'sotto.gateway.simulated.v1',
-} as const;
+  client: { hardware: 'sotto.gateway.report_data.v1', simulated: 'sotto.gateway.simulated.v1' },
+  keeper: { hardware: 'sotto.keeper.report_data.v1', simulated: 'sotto.keeper.simulated.v1' },
+} as const satisfies Record<Audience, object>;
+type Purposes = (typeof statementPurposes)[Audience];
 
 export interface Statement {
   /** `sha256:` and 64 hex digits: `keySetDigest`. */
@@ -18,7 +22,7 @@ export interface Statement {
   readonly nonce: string;
   /** The origin that is connected to: `https://host` or `https://host:port`. */
   readonly origin: string;
-  readonly purpose: (typeof statementPurposes)[keyof typeof statementPurposes];
+  readonly purpose: Purposes[keyof Purposes];
 }
 
 /** The statement of hop 1 as bytes: canonical JSON of its four members. */

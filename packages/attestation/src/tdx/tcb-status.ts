@@ -26,8 +26,8 @@ export function worstOf(assessments: readonly TcbAssessment[]): TcbAssessment {
 }
 
 /**
- * Whether we accept it: up to date; or needing software hardening only, when every advisory behind it is known to be
- * answered by our software. Everything else is refused.
+ * Whether one assessment is accepted: up to date; or needing software hardening only, when it names advisories and our
+ * software answers every one. Everything else is refused.
  */
 export function isAcceptable({ status, advisories }: TcbAssessment, acceptedAdvisories: readonly string[]): boolean {
   if (status === 'UpToDate') return true;

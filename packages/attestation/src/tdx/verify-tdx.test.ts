@@ -266,6 +266,45 @@ describe('policy', () => {
     expect(failed((await verifyMade(hardening, {}, others)).checks)).toEqual(['tdx.tcb_status']);
   });
 
+  describe('of platform, module and quoting enclave each by itself', () => {
+    const named = { ...policy, acceptedAdvisories: ['INTEL-SA-00003'] };
+    const needsHardening = (advisoryIDs?: readonly string[]) => ({
+      tcbStatus: 'SWHardeningNeeded',
+      ...(advisoryIDs === undefined ? {} : { advisoryIDs }),
+    });
+    /** Collateral that calls each part so. */
+    const levels = async (ofPlatform: object, ofQuotingEnclave: object): Promise<CollateralSettings> => {
+      const { tcb_info: info, qe_identity: identity } = await machine.collateral();
+      const [[platform], [enclave]] = [info, identity].map((text) => JSON.parse(text).tcbLevels);
+      return {
+        tcbInfo: { tcbLevels: [{ ...platform, ...ofPlatform }] },
+        qeIdentity: { tcbLevels: [{ ...enclave, ...ofQuotingEnclave }] },
+      };
+    };
+    const failedAt = async (settings: CollateralSettings) => failed((await verifyMade({}, settings, named)).checks);
+
+    it('accepts a status that accepted advisories explain', async () => {
+      const explained = needsHardening(['INTEL-SA-00003']);
+      expect(await failedAt(await levels(explained, {}))).toEqual([]);
+      expect(await failedAt(await levels({}, explained))).toEqual([]);
+      expect(await failedAt(await levels(explained, explained))).toEqual([]);
+    });
+
+    it('does not let the advisories of one cover another that came without any', async () => {
+      const explained = needsHardening(['INTEL-SA-00003']);
+      const unexplained = needsHardening();
+      expect(await failedAt(await levels(unexplained, explained))).toEqual(['tdx.tcb_status']);
+      expect(await failedAt(await levels(explained, unexplained))).toEqual(['tdx.tcb_status']);
+    });
+
+    it('refuses one whose advisories are not all accepted, whatever the other lists', async () => {
+      const explained = needsHardening(['INTEL-SA-00003']);
+      const more = needsHardening(['INTEL-SA-00003', 'INTEL-SA-00004']);
+      expect(await failedAt(await levels(explained, more))).toEqual(['tdx.tcb_status']);
+      expect(await failedAt(await levels(more, explained))).toEqual(['tdx.tcb_status']);
+    });
+  });
+
   it('never accepts OutOfDate, whatever is named', async () => {
     const named = { ...policy, acceptedAdvisories: ['INTEL-SA-00002'] };
     expect(failed((await verifyMade({ teeTcbSvn: [3, 0, 3] }, {}, named)).checks)).toEqual(['tdx.tcb_status']);
@@ -289,7 +328,7 @@ describe('policy', () => {
   });
 });
 
-// Every ninth byte here; `test/fuzz` turns over all of them.
+// Every ninth byte here; `tools/fuzz` turns over all of them.
 it('refuses a real quote with one bit changed, in any part of it', async () => {
   const quote = vectorDstackQuote('dstack/quote-report.json');
   const now = new Date('2026-03-25T00:00:00Z');

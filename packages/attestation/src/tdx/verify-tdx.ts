@@ -59,7 +59,10 @@ export type TdxCheckName = (typeof tdxQuoteChecks)[number] | (typeof tdxCollater
 export interface TdxPolicy {
   /** The oldest tcbEvaluationDataNumber accepted; without it that check is not made. */
   readonly minimumEvaluationNumber?: number | undefined;
-  /** Advisories that our software answers, so that SWHardeningNeeded is accepted for them. None by default. */
+  /**
+   * Advisories that our software answers, whichever part of the platform they are about: SWHardeningNeeded is accepted where
+   * they are all that explains it. None by default.
+   */
   readonly acceptedAdvisories?: readonly string[] | undefined;
 }
 
@@ -194,9 +197,8 @@ async function checkCollateral(
     await checks.make('tdx.qe_level', () => assessQuotingEnclave(qeIdentity.document, quote.qeReport)),
   ].filter((assessment) => assessment !== undefined);
   if (assessments.length < 3) return { tcb: undefined, untilMs };
-  const tcb = worstOf(assessments);
-  await checks.make('tdx.tcb_status', () => requireAcceptable(tcb, policy));
-  return { tcb, untilMs };
+  await checks.make('tdx.tcb_status', () => requireAcceptable(assessments, policy));
+  return { tcb: worstOf(assessments), untilMs };
 }
 
 function requirePadding(trailing: Bytes): void {
@@ -275,8 +277,10 @@ function requireEvaluation(documents: readonly SignedDocument<TcbInfo | QeIdenti
   if (!(oldest >= minimum)) throw new Refusal(`the collateral is of evaluation ${oldest}, older than ${minimum}`);
 }
 
-function requireAcceptable(tcb: TcbAssessment, { acceptedAdvisories = [] }: TdxPolicy): void {
-  if (isAcceptable(tcb, acceptedAdvisories)) return;
-  const because = tcb.advisories.length > 0 ? ` (${tcb.advisories.join(', ')})` : '';
-  throw new Refusal(`Intel calls this platform ${tcb.status}${because}`);
+/** Each by itself: advisories that explain one status say nothing of another that came without any. */
+function requireAcceptable(assessments: readonly TcbAssessment[], { acceptedAdvisories = [] }: TdxPolicy): void {
+  if (assessments.every((assessment) => isAcceptable(assessment, acceptedAdvisories))) return;
+  const { status, advisories } = worstOf(assessments);
+  const because = advisories.length > 0 ? ` (${advisories.join(', ')})` : '';
+  throw new Refusal(`Intel calls this platform ${status}${because}`);
 }

@@ -5,6 +5,7 @@ import type { Terminal } from './terminal.ts';
 /** The process itself: the one place of this package that touches it. */
 const terminal: Terminal = {
   environment: process.env,
+  userId: process.getuid?.(),
   input: process.stdin,
   out: (text) => void process.stdout.write(text),
   note: (text) => void process.stderr.write(text),

@@ -1,9 +1,10 @@
 import { ClientError } from '../errors.ts';
+import { acceptableVerdicts } from '../gateway/acceptance.ts';
 import type { OriginVerification } from '../gateway/verify-origin.ts';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { makePrivateClient, type PrivateClient } from '../private/create-private-fetch.ts';
-import { asUsage, readKey, readPinsFile, readVerdict, required, type serviceOptions } from './settings.ts';
+import { asUsage, readKey, readPinsFile, readWord, required, type serviceOptions } from './settings.ts';
 import { type ExitCode, printable, type Terminal } from './terminal.ts';
 
 type Values = {
@@ -26,7 +27,7 @@ export async function openService(terminal: Terminal, values: Values): Promise<P
     controlOrigin,
     baseOrigin,
     pins: readPinsFile(values.pins),
-    minimumVerdict: readVerdict('--require', values.require, 'hardware_verified'),
+    minimumVerdict: readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts),
     allowSimulated: values['allow-simulated'] ?? false,
     e2eeOnly: values.e2ee ?? false,
     onVerified: (verification) => terminal.note(verifiedLine(verification)),

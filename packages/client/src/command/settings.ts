@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
 import { ClientError } from '../errors.ts';
-import type { AcceptableVerdict } from '../gateway/acceptance.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
 import { readPins } from '../pins/read-pins.ts';
+import { readKeyFile } from './key-file.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 /** Options of every command that reaches the service privately, as `parseArgs` takes them. */
@@ -20,7 +19,7 @@ export const serviceOptions = {
 
 export const serviceHelp = `  --base-url URL       the confidential origin: where content goes
   --control-url URL    the control origin: where the key goes
-  --key-file FILE      a file with the inference key; else it is taken from SOTTO_API_KEY
+  --key-file FILE      a file with the inference key, of mode 600; else it is taken from SOTTO_API_KEY
   --pins FILE          measurements to accept, instead of those that this build ships with
   --require VERDICT    the weakest verdict that content is sent on (default: hardware_verified)
   --self-signed        let the broker's TLS key rest on its attestation alone, whoever signed its certificate
@@ -29,7 +28,8 @@ export const serviceHelp = `  --base-url URL       the confidential origin: wher
 
 /** The inference key. Never an argument: those are in every process list. */
 export function readKey(terminal: Terminal, keyFile: string | undefined): string {
-  const key = (keyFile === undefined ? terminal.environment.SOTTO_API_KEY : readText('--key-file', keyFile))?.trim();
+  const { environment, userId } = terminal;
+  const key = (keyFile === undefined ? environment.SOTTO_API_KEY : readKeyFile(keyFile, userId))?.trim();
   if (key === undefined || key === '') {
     throw new UsageError('No inference key: set SOTTO_API_KEY, or name a file that holds it with --key-file.');
   }
@@ -45,13 +45,11 @@ export function readPinsFile(file: string | undefined): ClientPins {
   return pins;
 }
 
-const acceptable = verdicts.filter((verdict): verdict is AcceptableVerdict => meetsVerdict(verdict, 'policy_matched'));
-
-export function readVerdict(option: string, text: string | undefined, fallback: AcceptableVerdict): AcceptableVerdict {
-  if (text === undefined) return fallback;
-  const verdict = acceptable.find((each: Verdict) => each === text);
-  if (verdict === undefined) throw new UsageError(`${option} must be one of ${acceptable.join(', ')}; got "${text}".`);
-  return verdict;
+/** The value of an option that takes one of a few words. */
+export function readWord<Word extends string>(option: string, text: string | undefined, words: readonly Word[]): Word {
+  const word = words.find((each) => each === text);
+  if (word === undefined) throw new UsageError(`${option} must be one of ${words.join(', ')}; got "${text}".`);
+  return word;
 }
 
 export function required(option: string, value: string | undefined): string {
@@ -66,12 +64,14 @@ export function onlyOne(name: string, positionals: readonly string[]): string {
   return required(name, first);
 }
 
-/** What `readOrigin` objects to, in the words of the command line. */
+/** Tells as a wrong call what the client objects to in its options. */
 export function asUsage<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof ClientError && error.code === 'origin_invalid') throw new UsageError(error.message);
+    if (error instanceof ClientError && (error.code === 'origin_invalid' || error.code === 'option_invalid')) {
+      throw new UsageError(error.message);
+    }
     throw error;
   }
 }

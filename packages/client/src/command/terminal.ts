@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream';
 /** The process that a command runs in, as far as commands need it. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Of the user that the process runs as; undefined on Windows. */
+  readonly userId: number | undefined;
   readonly input: Readable & { readonly isTTY?: boolean };
   /** What was asked for: reports, answers. */
   out(text: string): void;

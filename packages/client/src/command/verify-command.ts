@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util';
 import { meetsVerdict } from '@sotto/attestation';
+import { acceptableEnclaveVerdicts } from '../enclave/enclave-sessions.ts';
+import { acceptableVerdicts } from '../gateway/acceptance.ts';
 import { readOrigin } from '../origin.ts';
 import { nodePlatform } from '../platform/node-platform.ts';
 import { reportJson } from '../report/report-json.ts';
 import { type EnclaveAsked, isVerified, verifyWith } from '../report/verify.ts';
 import { reportText } from './report-text.ts';
-import { asUsage, onlyOne, readKey, readPinsFile, readVerdict, required } from './settings.ts';
+import { asUsage, onlyOne, readKey, readPinsFile, readWord, required } from './settings.ts';
 import { type ExitCode, type Terminal, UsageError } from './terminal.ts';
 
 export const verifyHelp = `sotto verify URL: verifies what runs at a confidential origin, with a fresh nonce, and sends nothing else to it.
@@ -16,11 +18,13 @@ export const verifyHelp = `sotto verify URL: verifies what runs at a confidentia
   --pins FILE          measurements to accept, instead of those that this build ships with
   --self-signed        look even where no authority vouches for the certificate
 
-The enclave of a provider, too (free; the inference key comes from SOTTO_API_KEY or --key-file):
+The enclave of a provider, too (free; the inference key comes from SOTTO_API_KEY or --key-file). The pins must name the
+provider's family, its own name for the model, and its machines:
   --model MODEL        verify a provider of this model
-  --provider PROVIDER  which one (default: the one with the strongest class)
+  --provider PROVIDER  which one (default: one that is pinned, else the first)
+  --privacy CLASS      what it is verified for: e2ee (default), or tee
   --control-url URL    the control origin: where the key goes
-  --key-file FILE      a file with the inference key
+  --key-file FILE      a file with the inference key, of mode 600
   --require-provider VERDICT   the weakest verdict on it: policy_matched (default) or cryptographically_checked
 
 Exit codes: 0 the verdict is met; 1 it is not; 2 the call is wrong; 3 there was no evidence to look at.
@@ -38,6 +42,7 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
       'self-signed': { type: 'boolean' },
       model: { type: 'string' },
       provider: { type: 'string' },
+      privacy: { type: 'string' },
       'control-url': { type: 'string' },
       'key-file': { type: 'string' },
       'require-provider': { type: 'string' },
@@ -45,9 +50,13 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
   });
   const address = onlyOne('URL', positionals);
   const { origin } = asUsage(() => readOrigin('URL', address));
-  const minimum = readVerdict('--require', values.require, 'hardware_verified');
+  const minimum = readWord('--require', values.require ?? 'hardware_verified', acceptableVerdicts);
   const platform = nodePlatform({ selfSigned: values['self-signed'] ?? false });
-  const minimumOfProvider = readVerdict('--require-provider', values['require-provider'], 'policy_matched');
+  const minimumOfProvider = readWord(
+    '--require-provider',
+    values['require-provider'] ?? 'policy_matched',
+    acceptableEnclaveVerdicts,
+  );
   const pins = readPinsFile(values.pins);
   const report = await verifyWith(platform, origin, { pins, enclave: readEnclave(terminal, values) });
   terminal.out(values.json ? reportJson(report) : reportText(report));
@@ -67,16 +76,17 @@ export async function verifyCommand(terminal: Terminal, args: readonly string[])
 
 function readEnclave(
   terminal: Terminal,
-  values: { readonly [name in 'model' | 'provider' | 'control-url' | 'key-file']?: string | undefined },
+  values: { readonly [name in 'model' | 'provider' | 'privacy' | 'control-url' | 'key-file']?: string | undefined },
 ): EnclaveAsked | undefined {
-  const { model, provider } = values;
+  const { model, provider, privacy } = values;
   if (model === undefined) {
-    if (provider === undefined) return undefined;
-    throw new UsageError('--provider needs --model.');
+    if (provider === undefined && privacy === undefined) return undefined;
+    throw new UsageError(`${provider === undefined ? '--privacy' : '--provider'} needs --model.`);
   }
   return {
     model,
     provider,
+    privacyClass: readWord('--privacy', privacy ?? 'e2ee', ['e2ee', 'tee'] as const),
     controlOrigin: asUsage(() => readOrigin('--control-url', required('--control-url', values['control-url']))).origin,
     apiKey: readKey(terminal, values['key-file']),
   };

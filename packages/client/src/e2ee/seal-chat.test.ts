@@ -14,7 +14,8 @@ describe.each(standInKinds)('chat with %s', { timeout: 30_000 }, (kind) => {
     expect(shown.choices).toEqual([
       {
         index: 0,
-        message: { role: 'assistant', content: 'You said: Grüße, 世界 👋', reasoning: 'Thinking.' },
+        message: { role: 'assistant', content: 'You said: Grüße, 世界 👋', refusal: null, reasoning: 'Thinking.' },
+        logprobs: null,
         finish_reason: 'stop',
       },
     ]);

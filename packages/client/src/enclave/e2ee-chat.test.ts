@@ -7,8 +7,9 @@ import { type StandInKind, standInEnclave, standInKinds } from '../e2ee/testing/
 import { leaksIn, secretChat } from '../e2ee/testing/secret-chat.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { simulatedEvidence } from '../gateway/testing/simulated-evidence.ts';
-import { makePrivateClient, type PrivateFetchOptions } from '../private/create-private-fetch.ts';
+import { makePrivateClient } from '../private/create-private-fetch.ts';
 import { fetchOver } from '../private/private-fetch.ts';
+import type { PrivateFetchOptions } from '../private/private-options.ts';
 
 const controlOrigin = 'http://127.0.0.1:4000';
 const baseOrigin = 'http://127.0.0.1:4001';
@@ -220,6 +221,14 @@ describe('end-to-end-encrypted chat', () => {
     expect(at.attestations()).toHaveLength(2);
   });
 
+  it('lets an SDK try again where the evidence is refused: each try has a ticket of its own', async () => {
+    const at = standIn(kind);
+    at.relays(() => json({ error: { message: 'x', type: 'service_unavailable' } }, 503, { 'x-should-retry': 'false' }));
+    const answer = await at.ask(question);
+    expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([503, null]);
+    expect(at.chats()).toEqual([]);
+  });
+
   it('says so where the evidence of the enclave is lost on the way', async () => {
     const at = standIn(kind);
     at.relays(() => {
@@ -270,8 +279,10 @@ describe('end-to-end-encrypted chat', () => {
   it('chooses the enclave by the policy, and of several one whose measurements are known', async () => {
     const routes = ['first', 'second/eu', kind].map((provider) => ({ provider, privacy_class: 'e2ee' }));
     const clear = { provider: 'clear', privacy_class: 'private' };
-    const chosen = async (asked: object, pins: string[] = []): Promise<unknown> => {
-      const providers = Object.fromEntries(pins.map((provider) => [provider, {}]));
+    const chosen = async (asked: object, pins: string[] = [], pinned = model): Promise<unknown> => {
+      const providers = Object.fromEntries(
+        pins.map((provider) => [provider, { family: 'near' as const, models: { [pinned]: 'up/model' } }]),
+      );
       const at = standIn(kind, { pins: { gateway: {}, providers } });
       at.lists([clear, ...routes]);
       const answer = await at.ask({ ...question, provider: { ...policy, ...asked } });
@@ -282,6 +293,7 @@ describe('end-to-end-encrypted chat', () => {
     };
     expect(await chosen({})).toBe('first');
     expect(await chosen({}, ['second'])).toBe('second/eu');
+    expect(await chosen({}, ['second'], 'another/model')).toBe('first');
     expect(await chosen({ only: ['second'] })).toBe('second/eu');
     expect(await chosen({ ignore: ['first', 'second'] })).toBe(kind);
     expect(await chosen({ order: [kind] }, ['second'])).toBe(kind);

@@ -15,15 +15,15 @@ import type { ContentAnswer } from '../gateway/platform.ts';
 import { answerOfFailure } from '../local-answer.ts';
 import type { Control } from '../private/control.ts';
 import type { ReadyContent, TicketedSender } from '../private/ticketed-sender.ts';
-import { chooseEnclave, type EnclaveModels, type EnclaveRoute, readModels } from './enclave-route.ts';
+import { chooseEnclave, type EnclaveModels, type EnclaveRoute, type IsPinned, readModels } from './enclave-route.ts';
 import type { EnclaveSessions } from './enclave-sessions.ts';
 
 export interface E2eeChatParts {
   readonly control: Control;
   readonly sender: TicketedSender;
   readonly enclaves: EnclaveSessions;
-  /** Whether measurements of a provider's enclave are known. */
-  readonly isPinned: (provider: string) => boolean;
+  /** Whether our pins say of which enclave a route's evidence must be. */
+  readonly isPinned: IsPinned;
   readonly now: () => number;
 }
 

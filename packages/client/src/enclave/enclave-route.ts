@@ -20,6 +20,8 @@ export interface EnclaveRoute {
 }
 
 type Route = ModelAnswer['provider_routes'][number];
+/** Whether our own pins say of which enclave a route's evidence must be. */
+export type IsPinned = (route: { readonly provider: string; readonly model: string }) => boolean;
 
 // Of the list of models only this is read, loosely: a newer service may say more.
 const routeSchema = z.object({
@@ -38,7 +40,10 @@ const listSchema = z.object({
 });
 export type EnclaveModels = z.infer<typeof listSchema>;
 
-/** Reads the answer of `GET /models`; undefined where it is none. */
+/**
+ * Reads the answer of `GET /models`; undefined where it is none. It is the control origin's word: it offers routes to ask for,
+ * and says nothing of whether one can be trusted.
+ */
 export const readModels = (answer: unknown): EnclaveModels | undefined => listSchema.safeParse(answer).data;
 
 /**
@@ -50,7 +55,7 @@ export function chooseEnclave(
   asked: {
     readonly model: string;
     readonly policy: ProviderPolicyObject;
-    readonly isPinned: (provider: string) => boolean;
+    readonly isPinned: IsPinned;
   },
 ): EnclaveRoute {
   const { id } = parseModelReference(asked.model);
@@ -67,7 +72,7 @@ export function chooseEnclave(
   );
   const rank = ({ provider }: Pick<Route, 'provider'>): number => {
     const at = names(order, provider);
-    return (at === -1 ? order.length : at) * 2 + (asked.isPinned(provider) ? 0 : 1);
+    return (at === -1 ? order.length : at) * 2 + (asked.isPinned({ provider, model: id }) ? 0 : 1);
   };
   const [route] = allowed.toSorted((a, b) => rank(a) - rank(b));
   if (route === undefined) {
@@ -89,25 +94,32 @@ export function chooseEnclave(
 }
 
 /**
- * Finds the enclave that a verification is asked for: of the model's attested routes the one of `provider`, else the
- * strongest. Throws the `ServiceError` that the service would give.
+ * Finds the enclave that a verification is asked for: of the model's routes of the class, that of `provider`, else one that
+ * `isPinned`, else the first. Throws the `ServiceError` that the service would give.
  */
 export function findEnclave(
   models: EnclaveModels,
-  asked: { readonly model: string; readonly provider: string | undefined },
+  asked: {
+    readonly model: string;
+    readonly provider: string | undefined;
+    readonly privacyClass: 'tee' | 'e2ee';
+    readonly isPinned: IsPinned;
+  },
 ): { readonly model: string; readonly provider: string; readonly privacyClass: 'tee' | 'e2ee' } {
+  const { privacyClass } = asked;
   const model = models.data.find(({ id }) => id === asked.model);
   if (model === undefined) throw new ServiceError('model_not_found');
   const routes = model.provider_routes.filter(
-    ({ provider }) => asked.provider === undefined || matches(asked.provider, provider),
+    ({ provider, privacy_class }) =>
+      privacy_class === privacyClass && (asked.provider === undefined || matches(asked.provider, provider)),
   );
-  for (const privacyClass of ['e2ee', 'tee'] as const) {
-    const route = routes.find(({ privacy_class }) => privacy_class === privacyClass);
-    if (route !== undefined) return { model: model.id, provider: route.provider, privacyClass };
-  }
+  const pinned = routes.find(({ provider }) => asked.isPinned({ provider, model: model.id }));
+  const route = pinned ?? routes[0];
+  if (route !== undefined) return { model: model.id, provider: route.provider, privacyClass };
   const whose = asked.provider === undefined ? 'No provider' : 'No route of that provider';
+  const other = privacyClass === 'e2ee' ? 'tee' : 'e2ee';
   throw new ServiceError('no_provider_route_meets_privacy', {
-    message: `${whose} serves this model from an attested enclave.`,
+    message: `${whose} serves this model as \`${privacyClass}\`. Ask for \`${other}\` to verify the other kind of enclave.`,
   });
 }
 

@@ -1,11 +1,14 @@
 import { meetsVerdict } from '@sotto/attestation';
 import { type AttestedKey, vouchForKey } from '../e2ee/enclave-key.ts';
 import { ClientError } from '../errors.ts';
-import type { AcceptableVerdict } from '../gateway/acceptance.ts';
+import { type AcceptableVerdict, acceptableVerdicts } from '../gateway/acceptance.ts';
 import type { EnclaveVerification } from './verify-enclave.ts';
 
 /** What end-to-end encryption asks of a provider. */
 export type AcceptableEnclaveVerdict = Exclude<AcceptableVerdict, 'hardware_verified'>;
+export const acceptableEnclaveVerdicts = acceptableVerdicts.filter(
+  (verdict): verdict is AcceptableEnclaveVerdict => verdict !== 'hardware_verified',
+);
 
 export interface EnclaveSessionsOptions {
   readonly verify: (
@@ -60,16 +63,23 @@ export class EnclaveSessions {
     this.#kept.delete(nameOf(route));
   }
 
-  #accept({ verdict, checks, key, contentVisible, isCurrent, provider }: EnclaveVerification): AttestedKey {
+  #accept(verification: EnclaveVerification): AttestedKey {
+    const { verdict, checks, key, contentVisible, isCurrent, provider } = verification;
     const { minimumVerdict } = this.#options;
     if (meetsVerdict(verdict, minimumVerdict) && isCurrent && !contentVisible && key !== undefined)
       return vouchForKey(key);
     const open = checks.filter(({ outcome }) => outcome !== 'passed').map(({ name }) => name);
     throw new ClientError('attestation_untrusted', undefined, {
-      detail: `The verdict on the enclave of ${provider} is ${verdict}, and ${minimumVerdict}, up to date, is required. Not passed: ${open.join(', ')}.`,
+      detail: `The verdict on the enclave of ${provider} is ${verdict}, and ${minimumVerdict}, up to date, is required. Not passed: ${open.join(', ')}.${missingPin(verification)}`,
     });
   }
 }
 
 const nameOf = ({ model, provider }: { readonly model: string; readonly provider: string }): string =>
   JSON.stringify([model, provider]);
+
+/** Tells the user which pin to add. The reason of an unpinned route quotes only what the user asked for. */
+function missingPin({ checks }: EnclaveVerification): string {
+  const route = checks.find(({ name }) => name === 'provider.route');
+  return route?.outcome === 'not_made' ? ` To trust it, change the pins: ${route.reason}.` : '';
+}

@@ -1,9 +1,11 @@
 import type { ProviderChallenge, ProviderVerification } from '@sotto/attestation';
 import { headerNames } from '@sotto/wire';
+import { withoutNoRetry } from '../answer.ts';
 import { secureRandom, toHex } from '../e2ee/bytes.ts';
 import { ClientError } from '../errors.ts';
 import type { ContentChannel, ContentRequest } from '../gateway/platform.ts';
 import type { ClientPins } from '../pins/client-pins.ts';
+import { pinsOfRoute } from '../pins/enclave-pins.ts';
 import type { Control } from '../private/control.ts';
 
 /** Verifies a document of hop 2: the vendors' roots are inside. */
@@ -35,7 +37,9 @@ export interface EnclaveQuestion {
 }
 
 /**
- * Verifies the enclave behind a route: a ticket from the control origin, evidence for a fresh nonce. A refusal of either origin is handed back as it came. Throws `ClientError`s.
+ * Verifies the enclave behind a route: a ticket from the control origin, evidence for a fresh nonce. How the evidence is read,
+ * and for which model it must be, comes from the pins alone. A refusal of either origin is handed back as it came, but that it may be tried again. Throws
+ * `ClientError`s.
  */
 export async function verifyEnclave(
   { control, channel, pins, verifyProvider, now }: EnclaveVerifierParts,
@@ -58,17 +62,16 @@ export async function verifyEnclave(
     throw new ClientError('attestation_unavailable', undefined, { detail: 'The connection failed.', cause: error });
   });
   const response = answer.toResponse();
-  if (response.status !== 200) return response;
+  // Nothing of the content has left.
+  if (response.status !== 200) return withoutNoRetry(response);
   const document: unknown = await response.json().catch(() => null);
   if (nonceOf(document) !== nonce) throw new ClientError('nonce_mismatch');
   const verifiedAt = now();
-  const challenge = { nonce, provider, model, privacyClass, pins: pinsOf(pins, provider), now: new Date(verifiedAt) };
+  const { family, upstreamModel, machines } = pinsOfRoute(pins.providers, { provider, model });
+  const pinned = { family, upstreamModel, pins: machines };
+  const challenge = { nonce, provider, model, privacyClass, ...pinned, now: new Date(verifiedAt) };
   return { ...(await verifyProvider(document, challenge)), model, provider, nonce, verifiedAt };
 }
-
-/** What is pinned for a provider, or for the one that it is a variant of. */
-export const pinsOf = ({ providers }: ClientPins, provider: string) =>
-  providers?.[provider] ?? providers?.[provider.split('/')[0] ?? ''];
 
 const nonceOf = (document: unknown): unknown =>
   typeof document === 'object' && document !== null && 'nonce' in document ? document.nonce : undefined;

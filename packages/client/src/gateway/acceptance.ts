@@ -1,4 +1,4 @@
-import { meetsVerdict, type Verdict } from '@sotto/attestation';
+import { meetsVerdict, type Verdict, verdicts } from '@sotto/attestation';
 import { ClientError } from '../errors.ts';
 import { readOrigin } from '../origin.ts';
 import { type ClientPins, hasMeasurements } from '../pins/client-pins.ts';
@@ -9,6 +9,9 @@ declare const SOTTO_SIMULATION: boolean | undefined;
 
 /** A verdict on which content may be sent. */
 export type AcceptableVerdict = Exclude<Verdict, 'unavailable' | 'untrusted'>;
+export const acceptableVerdicts = verdicts.filter((verdict): verdict is AcceptableVerdict =>
+  meetsVerdict(verdict, 'policy_matched'),
+);
 
 export interface AcceptanceTerms {
   /** The weakest verdict that content is sent on. */

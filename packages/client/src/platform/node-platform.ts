@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { ClientError } from '../errors.ts';
 import type { ContentAnswer, ContentChannel, ContentRequest, EvidenceReading, Platform } from '../gateway/platform.ts';
+import { flag, requireOptions } from '../options.ts';
 import { parseEvidence } from './read-evidence.ts';
 
 export interface NodePlatformOptions {
@@ -25,8 +26,9 @@ type Connected = Parameters<buildConnector.Callback>;
 /** Judges a connection by its proven key, before anything is sent on it. */
 type Judge = (spki: Uint8Array | undefined) => ClientError | undefined;
 
-/** Node: connections are undici's, and each one's TLS key is looked at before anything is sent on it. */
+/** Node: connections are undici's, and each one's TLS key is looked at before anything is sent on it. Throws `option_invalid`. */
 export function nodePlatform({ selfSigned }: NodePlatformOptions): Platform {
+  requireOptions({ selfSigned }, { selfSigned: flag });
   // Without session resumption: a resumed connection would show the key of an earlier one.
   const dial = buildConnector({
     rejectUnauthorized: !selfSigned,

@@ -1,49 +1,21 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { E2eeChat } from '../enclave/e2ee-chat.ts';
-import { type AcceptableEnclaveVerdict, EnclaveSessions } from '../enclave/enclave-sessions.ts';
-import { type EnclaveVerification, pinsOf, type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
-import type { AcceptableVerdict, AcceptanceTerms } from '../gateway/acceptance.ts';
+import type { IsPinned } from '../enclave/enclave-route.ts';
+import { EnclaveSessions } from '../enclave/enclave-sessions.ts';
+import { type VerifyProvider, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { GatewaySession } from '../gateway/gateway-session.ts';
 import type { Platform } from '../gateway/platform.ts';
-import type { OriginVerification, VerifyGateway } from '../gateway/verify-origin.ts';
+import type { VerifyGateway } from '../gateway/verify-origin.ts';
 import { readOrigin, requireApart } from '../origin.ts';
-import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
+import { shippedPins } from '../pins/client-pins.ts';
+import { pinsOfRoute } from '../pins/enclave-pins.ts';
 import { Control } from './control.ts';
 import { PrivateExchange } from './private-exchange.ts';
 import { fetchOver, type PrivateFetch } from './private-fetch.ts';
+import { type DevelopmentOptions, type PrivateFetchOptions, requirePrivateOptions } from './private-options.ts';
 import { SentRequests } from './sent-requests.ts';
 import { TicketPool } from './ticket-pool.ts';
 import { TicketedSender } from './ticketed-sender.ts';
-
-export interface PrivateFetchOptions {
-  /** An inference key. It is sent to the control origin and nowhere else. */
-  readonly apiKey: string;
-  /** With or without `/v1`. */
-  readonly controlOrigin: string;
-  /** The confidential origin, with or without `/v1`: where content goes. */
-  readonly baseOrigin: string;
-  /** Which machines are accepted; by default those that this build ships with. */
-  readonly pins?: ClientPins;
-  /** The weakest verdict that content is sent on. Default: `hardware_verified`; in browsers `cryptographically_checked`. */
-  readonly minimumVerdict?: AcceptableVerdict;
-  /** Whether every request is encrypted for the provider's enclave, and refused where it cannot be. Default: only those that ask for it. */
-  readonly e2eeOnly?: boolean;
-  /** Tickets kept ready for each kind of request; 0: none. Default 2. */
-  readonly ticketsAhead?: number;
-  /** How long a verification is relied on, at most. Default: ten minutes. */
-  readonly maxAgeMs?: number;
-  /** Told of each verification that was accepted. */
-  readonly onVerified?: (verification: OriginVerification) => void;
-  /** The weakest verdict on a provider's enclave that content is encrypted to. Default: `policy_matched`. */
-  readonly minimumEnclaveVerdict?: AcceptableEnclaveVerdict;
-  /** Told of each verification of a provider's enclave that was accepted. */
-  readonly onEnclaveVerified?: (verification: EnclaveVerification) => void;
-  /** For tests: Unix milliseconds. */
-  readonly now?: () => number;
-}
-
-/** What the bundle for browsers does not have. */
-export type DevelopmentOptions = Pick<AcceptanceTerms, 'allowSimulated'>;
 
 /** What tests put in place: of the doors that have the vendors' roots behind them, among others. No entry of the package takes it. */
 interface Replaced {
@@ -63,12 +35,13 @@ export interface PrivateClient {
 /** Asks a chat completion (an OpenAI-shaped body) and answers as the service would: JSON, or events where it streams. */
 export type AskE2ee = (body: object, options?: { readonly signal?: AbortSignal }) => Promise<Response>;
 
-/** Puts a private client together from its options and the platform it runs on. Throws `origin_invalid`. */
+/** Puts a private client together from its options and the platform it runs on. Throws `origin_invalid`, `option_invalid`. */
 export function makePrivateClient(
   platform: Platform,
   options: PrivateFetchOptions & DevelopmentOptions,
   replaced: Replaced = {},
 ): PrivateClient {
+  requirePrivateOptions(options);
   const { apiKey, pins = shippedPins, ticketsAhead = 2, maxAgeMs = 10 * 60_000, now = Date.now } = options;
   const strongest = platform.seesTlsKeys ? 'hardware_verified' : 'cryptographically_checked';
   const confidential = readOrigin('baseOrigin', options.baseOrigin);
@@ -105,7 +78,7 @@ export function makePrivateClient(
     now,
     onVerified: options.onEnclaveVerified ?? (() => undefined),
   });
-  const isPinned = (provider: string): boolean => pinsOf(pins, provider) !== undefined;
+  const isPinned: IsPinned = (route) => pinsOfRoute(pins.providers, route).upstreamModel !== undefined;
   const e2ee = new E2eeChat({ control, sender, enclaves, isPinned, now });
   return {
     exchange: new PrivateExchange({ control, sender, e2ee, sent, e2eeOnly: options.e2eeOnly ?? false }),
@@ -125,6 +98,7 @@ export function makePrivateFetch(platform: Platform, options: PrivateFetchOption
 
 /** The same for chat alone, encrypted end to end. */
 export function makeE2eeChat(platform: Platform, options: PrivateFetchOptions & DevelopmentOptions): AskE2ee {
+  requirePrivateOptions(options);
   const { exchange, origin } = makePrivateClient(platform, { ...options, e2eeOnly: true });
   const ask = fetchOver(exchange, origin);
   return (body, { signal } = {}) =>

@@ -1,5 +1,5 @@
 import { headerNames, ServiceError, type TicketRequest } from '@sotto/wire';
-import { answerFrom } from '../answer.ts';
+import { answerFrom, withoutNoRetry } from '../answer.ts';
 import { ClientError } from '../errors.ts';
 import type { GatewaySession } from '../gateway/gateway-session.ts';
 import type { ContentAnswer } from '../gateway/platform.ts';
@@ -73,6 +73,7 @@ export class TicketedSender {
     const withTicket = { ...headers, [headerNames.ticket]: ticket };
     try {
       const answer = await this.#parts.session.send({ path, method: 'POST', headers: withTicket, body, signal });
+      if (answer.status === 429) return answerFrom(withoutNoRetry(answer.toResponse()));
       // Some SDKs count a body that breaks off, or comes too slowly, as a failed try.
       return { ...answer, body: wholeOr(answer.body, () => this.#parts.sent.remember(asked)) };
     } catch (error) {

@@ -1,19 +1,36 @@
 import { verifyGateway, verifyProvider } from '@sotto/attestation';
 import { ServiceError } from '@sotto/wire';
-import { findEnclave, readModels } from '../enclave/enclave-route.ts';
+import { findEnclave, type IsPinned, readModels } from '../enclave/enclave-route.ts';
 import { type EnclaveVerification, verifyEnclave } from '../enclave/verify-enclave.ts';
 import { ClientError } from '../errors.ts';
 import type { Platform } from '../gateway/platform.ts';
 import { type OriginVerification, verifyOrigin } from '../gateway/verify-origin.ts';
+import {
+  abortSignal,
+  callback,
+  group,
+  type OptionKind,
+  oneOf,
+  optional,
+  ownPins,
+  requireOptions,
+  text,
+} from '../options.ts';
 import { readOrigin, requireApart } from '../origin.ts';
 import { type ClientPins, shippedPins } from '../pins/client-pins.ts';
+import { pinsOfRoute } from '../pins/enclave-pins.ts';
 import { Control } from '../private/control.ts';
 
 /** The provider whose enclave is to be verified, too. */
 export interface EnclaveAsked {
   readonly model: string;
-  /** Its public id; by default the strongest of the model's attested providers. */
+  /** Its public id; by default one of the model's enclaves that is pinned, else the first. */
   readonly provider?: string | undefined;
+  /**
+   * What it is verified for: to read what only it can (`e2ee`, the default), or to get content from a broker that sees it
+   * (`tee`). The service does not choose.
+   */
+  readonly privacyClass?: 'e2ee' | 'tee' | undefined;
   /** An inference key. It is sent to the control origin and nowhere else; verification is free. */
   readonly apiKey: string;
   /** With or without `/v1`. */
@@ -45,12 +62,31 @@ export interface VerificationReport {
 export const isVerified = (enclave: EnclaveVerification | EnclaveAbsence): enclave is EnclaveVerification =>
   'verdict' in enclave;
 
-/** Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`; all else is in the report. */
+const enclaveKinds = {
+  model: text,
+  provider: optional(text),
+  privacyClass: optional(oneOf(['e2ee', 'tee'])),
+  apiKey: text,
+  controlOrigin: text,
+} satisfies Record<keyof EnclaveAsked, OptionKind>;
+const kinds = {
+  pins: optional(ownPins),
+  enclave: optional(group('enclave', enclaveKinds)),
+  now: optional(callback),
+  signal: optional(abortSignal),
+} satisfies Record<keyof VerifyOptions, OptionKind>;
+
+/**
+ * Verifies a confidential origin (with or without `/v1`). Throws `origin_invalid`, `option_invalid`; all else is in the
+ * report.
+ */
 export async function verifyWith(
   platform: Platform,
   origin: string,
-  { pins = shippedPins, now = Date.now, signal, enclave }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<VerificationReport> {
+  requireOptions(options, kinds);
+  const { pins = shippedPins, now = Date.now, signal, enclave } = options;
   const confidential = readOrigin('origin', origin);
   const { origin: checked } = confidential;
   const control = enclave && readOrigin('controlOrigin', enclave.controlOrigin);
@@ -70,7 +106,7 @@ interface Way {
 }
 
 async function enclaveOf(
-  { model, provider, apiKey, controlOrigin }: EnclaveAsked,
+  { model, provider, privacyClass = 'e2ee', apiKey, controlOrigin }: EnclaveAsked,
   { platform, origin, pins, now, signal }: Way,
 ): Promise<EnclaveVerification | EnclaveAbsence> {
   const control = new Control({ origin: controlOrigin, apiKey, fetch });
@@ -81,7 +117,8 @@ async function enclaveOf(
     if (!listed.ok) return await absenceOf(listed);
     const models = readModels(await listed.json().catch(() => undefined));
     if (models === undefined) throw new ClientError('control_unreachable');
-    const route = findEnclave(models, { model, provider });
+    const isPinned: IsPinned = (each) => pinsOfRoute(pins.providers, each).upstreamModel !== undefined;
+    const route = findEnclave(models, { model, provider, privacyClass, isPinned });
     const verification = await verifyEnclave({ control, channel, pins, verifyProvider, now }, route, signal);
     return verification instanceof Response ? await absenceOf(verification) : verification;
   } catch (error) {

@@ -12,6 +12,7 @@ const apiVersion = ['anthropic-version', '2023-06-01'] as const;
 export const anthropicAdapter: Adapter = {
   ...withoutEmbeddings,
   headers: (apiKey) => [...apiVersion, ...(apiKey === undefined ? [] : ['x-api-key', apiKey])],
+  callerParameters: { top_k: true },
   chatRequest: messagesRequest,
   readChat: readMessage,
   openChatStream: (options) => new MessagesStream(options),

@@ -1,9 +1,10 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
 import { asObject, asString, parseJson } from '../json.ts';
+import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
- * Reads a failed answer. A 400 says three things that are not the caller's doing, or not the form's, and only its words
- * tell them apart: the account has run dry, the content was refused. The words go no further than here.
+ * Reads a failed answer. Only the words of a 400 tell a malformed request from an account without credit, a refused
+ * content, and a prompt that is too long. The words go no further than here.
  *
  * @see https://platform.claude.com/docs/en/api/errors
  */
@@ -13,7 +14,8 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const error = asObject(asObject(parseJson(body.toString('utf8')))?.error);
   const message = asString(error?.message) ?? '';
   if (/credit balance is too low/i.test(message)) return 'quota_exhausted';
-  return /content filtering policy/i.test(message) ? 'content_refused' : outcome;
+  if (/content filtering policy/i.test(message)) return 'content_refused';
+  return saysContextOverflow(message) ? 'context_exceeded' : outcome;
 }
 
 const outcomes: Readonly<Record<string, AttemptOutcome>> = {

@@ -7,7 +7,7 @@ import type { ChatRequest } from '@sotto/wire';
 export interface ClaudeGeneration {
   /** Thinks within a budget of tokens; later models decide for themselves, guided by an effort. */
   readonly hasThinkingBudget: boolean;
-  /** Takes `temperature` and `top_p`, though not both at once; later models refuse both. */
+  /** Takes `temperature` and `top_p`, though not both at once, and `top_k`; later models refuse all three. */
   readonly takesSampling: boolean;
 }
 
@@ -20,16 +20,28 @@ export function claudeGeneration(model: string): ClaudeGeneration {
   return { hasThinkingBudget, takesSampling: hasThinkingBudget || withSampling.test(model) };
 }
 
+/** How tokens are sampled; undefined: as the provider does it. */
+export interface ClaudeSampling {
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly topK: number | undefined;
+}
+
 /**
- * The sampling that a Claude model takes: none where it thinks or refuses it, else one of the two; temperatures above 1 are
- * refused.
+ * The sampling that a Claude model takes: none where it thinks or refuses it, else `top_k`, and either a temperature of at
+ * most 1 or `top_p`.
  */
 export function claudeSampling(
-  { temperature, top_p: topP }: Pick<ChatRequest, 'temperature' | 'top_p'>,
+  { temperature, top_p: topP, top_k: topK }: Pick<ChatRequest, 'temperature' | 'top_p' | 'top_k'>,
   model: string,
   thinks: boolean,
-): { readonly temperature: number | undefined; readonly topP: number | undefined } {
-  if (thinks || !claudeGeneration(model).takesSampling) return { temperature: undefined, topP: undefined };
-  if (temperature == null) return { temperature: undefined, topP: topP ?? undefined };
-  return { temperature: Math.min(temperature, 1), topP: undefined };
+): ClaudeSampling {
+  if (thinks || !claudeGeneration(model).takesSampling) {
+    return { temperature: undefined, topP: undefined, topK: undefined };
+  }
+  return {
+    temperature: temperature == null ? undefined : Math.min(temperature, 1),
+    topP: temperature == null ? (topP ?? undefined) : undefined,
+    topK: topK ?? undefined,
+  };
 }

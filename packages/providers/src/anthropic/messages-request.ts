@@ -36,6 +36,7 @@ export function messagesRequest(request: ChatRequest, target: ChatTarget): Upstr
     format: schema === undefined ? undefined : { type: 'json_schema', schema: claudeSchema(schema) },
   };
   const body = {
+    top_k: sampling.topK,
     ...target.extraBody,
     model: target.upstreamModel,
     max_tokens: target.maxOutputTokens,
@@ -50,9 +51,6 @@ export function messagesRequest(request: ChatRequest, target: ChatTarget): Upstr
     output_config: effort === undefined && schema === undefined ? undefined : outputConfig,
     metadata: request.user == null ? undefined : { user_id: request.user },
     stream: request.stream === true,
-    // What these name is shared by everybody who uses the account.
-    container: undefined,
-    mcp_servers: undefined,
   };
   const accept = request.stream === true ? 'text/event-stream' : 'application/json';
   return { path: '/messages', body: JSON.stringify(body), accept };

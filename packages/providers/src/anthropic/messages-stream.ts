@@ -86,7 +86,8 @@ export class MessagesStream extends JsonEventStream {
 
   #finish(delta: JsonObject, usage: unknown): void {
     const stopReason = asString(delta.stop_reason);
-    if (stopReason !== undefined) this.write({ finishReason: finishReasonOf(stopReason) });
+    if (stopReason === 'tool_use' && this.#calls.isSpliced) this.fail('malformed_answer');
+    else if (stopReason !== undefined) this.write({ finishReason: finishReasonOf(stopReason) });
     this.report(readMessagesUsage(usage, this.#startUsage));
   }
 

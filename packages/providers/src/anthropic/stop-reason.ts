@@ -1,5 +1,7 @@
+import type { FinishReason } from '@sotto/wire';
+
 /** `stop_reason` as the shape of OpenAI says it. Unknown ones are an end like any other. */
-export function finishReasonOf(stopReason: string): string {
+export function finishReasonOf(stopReason: string): FinishReason {
   switch (stopReason) {
     case 'tool_use':
       return 'tool_calls';

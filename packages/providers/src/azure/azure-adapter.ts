@@ -1,4 +1,5 @@
 import type { Adapter } from '../adapter.ts';
+import { azureParameters } from '../openai/caller-parameters.ts';
 import { openAiAdapter } from '../openai/openai-adapter.ts';
 
 /**
@@ -9,5 +10,9 @@ import { openAiAdapter } from '../openai/openai-adapter.ts';
  */
 export const azureAdapter: Adapter = {
   ...openAiAdapter,
+  callerParameters: azureParameters,
+  // Azure refuses the sampling settings that only other servers of this shape take.
+  chatRequest: (request, target) =>
+    openAiAdapter.chatRequest({ ...request, top_k: null, min_p: null, repetition_penalty: null }, target),
   headers: (apiKey) => (apiKey === undefined ? [] : ['api-key', apiKey]),
 };

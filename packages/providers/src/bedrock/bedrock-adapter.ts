@@ -15,6 +15,8 @@ import { readConverse } from './read-converse.ts';
 export const bedrockAdapter: Adapter = {
   ...withoutEmbeddings,
   headers: bearer,
+  // `top_k` of Claude and Mistral, `k` of Cohere, `topK` of Nova.
+  callerParameters: { additionalModelRequestFields: { inferenceConfig: { topK: true }, k: true, top_k: true } },
   chatRequest: converseRequest,
   readChat: readConverse,
   openChatStream: (options) => new ConverseStream(options),

@@ -1,5 +1,6 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
 import { asObject, asString, parseJson } from '../json.ts';
+import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
  * Reads a failed answer. 403 is about our key as well as about what it may do, and 424 is a failure of the model's; only
@@ -15,7 +16,8 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const message = asString(raw?.message) ?? asString(raw?.Message) ?? '';
   if (status === 403)
     return /api key|security token|credential|signature/i.test(message) ? 'authentication_failed' : outcome;
-  return /content filtering policy/i.test(message) ? 'content_refused' : outcome;
+  if (/content filtering policy/i.test(message)) return 'content_refused';
+  return saysContextOverflow(message) ? 'context_exceeded' : outcome;
 }
 
 /** Exceptions inside a stream, and under status 200, by the names that Converse gives them. */

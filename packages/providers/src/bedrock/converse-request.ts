@@ -2,7 +2,7 @@ import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
 import { claudeSampling } from '../anthropic/claude-generation.ts';
 import { claudeSchema } from '../anthropic/claude-schema.ts';
-import { asObject, type JsonObject } from '../json.ts';
+import { asObject } from '../json.ts';
 import {
   type AssistantBlock,
   type Conversation,
@@ -34,7 +34,7 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
   const choice = request.tool_choice;
   const forcesTool = toolConfig !== undefined && choice != null && choice !== 'auto';
   const { thinks, fields } = converseReasoning({ target, turns, forcesTool });
-  const additional = { ...callersFields(target), ...fields };
+  const additional = { ...asObject(target.extraBody.additionalModelRequestFields), ...fields };
   const body = {
     ...target.extraBody,
     system: systemBlocks(conversation, request.response_format, kept),
@@ -47,8 +47,6 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
     toolConfig,
     outputConfig: outputConfig(request, target.upstreamModel),
     additionalModelRequestFields: Object.keys(additional).length === 0 ? undefined : additional,
-    // Of a caller it would end in logs of the account's.
-    requestMetadata: undefined,
   };
   const model = encodeURIComponent(target.upstreamModel);
   return request.stream === true
@@ -59,15 +57,6 @@ export function converseRequest(request: ChatRequest, target: ChatTarget): Upstr
       }
     : { path: `/model/${model}/converse`, body: JSON.stringify(body), accept: 'application/json' };
 }
-
-/** Fields of the model's maker that would say again what Converse says for all: ceilings, reasoning, the prompt. */
-const ours =
-  /^(?:max|thinking|reasoning|output_config|system|messages|prompt|tool|anthropic_beta|beta|cache|mcp|container|speed|service|inference)/i;
-
-const callersFields = ({ extraBody }: ChatTarget): JsonObject =>
-  Object.fromEntries(
-    Object.entries(asObject(extraBody.additionalModelRequestFields) ?? {}).filter(([name]) => !ours.test(name)),
-  );
 
 const imageFormats: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpeg',
@@ -177,7 +166,10 @@ function sampling(
   model: string,
   thinks: boolean,
 ): { readonly temperature: number | undefined; readonly topP: number | undefined } {
-  if (isClaude(model)) return claudeSampling(request, model, thinks);
+  if (isClaude(model)) {
+    const { temperature, topP } = claudeSampling(request, model, thinks);
+    return { temperature, topP };
+  }
   const { temperature, top_p: topP } = request;
   return { temperature: temperature == null ? undefined : Math.min(temperature, 1), topP: topP ?? undefined };
 }

@@ -1,5 +1,7 @@
+import type { FinishReason } from '@sotto/wire';
+
 /** `stopReason` as the shape of OpenAI says it; undefined where it is a failure of the model's. */
-export function finishReasonOf(stopReason: string): string | undefined {
+export function finishReasonOf(stopReason: string): FinishReason | undefined {
   switch (stopReason) {
     case 'tool_use':
       return 'tool_calls';

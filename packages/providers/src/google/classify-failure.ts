@@ -1,5 +1,6 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
-import { asArray, asObject, type JsonObject, parseJson } from '../json.ts';
+import { asArray, asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /**
  * Reads a failed answer. Some of what Google answers with 400 is about the account and not about the request: a key
@@ -13,7 +14,8 @@ export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const error = errorOf(parseJson(body.toString('utf8')));
   const reasons = (asArray(error?.details) ?? []).map((detail) => asObject(detail)?.reason);
   if (reasons.includes('API_KEY_INVALID')) return 'authentication_failed';
-  return error?.status === 'FAILED_PRECONDITION' ? 'other_client_error' : outcome;
+  if (error?.status === 'FAILED_PRECONDITION') return 'other_client_error';
+  return saysContextOverflow(asString(error?.message)) ? 'context_exceeded' : outcome;
 }
 
 /** The `error` of a body, which streams that are not server-sent events put into an array. */

@@ -1,6 +1,7 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UnsupportedRequest, UpstreamRequest } from '../adapter.ts';
-import { asObject, type JsonObject } from '../json.ts';
+import { asObject } from '../json.ts';
+import { jsonInteger } from '../json-integer.ts';
 import { type AssistantBlock, readConversation, type Turn, type UserBlock } from '../translate/conversation.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { unfitToolName } from '../translate/tool-names.ts';
@@ -26,17 +27,16 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
   const system = conversation.system.map(({ text }) => ({ text }));
   const asksSignatures = !isOlderGemini(target.upstreamModel);
   const body = {
-    ...inCamelCase(target.extraBody),
+    ...target.extraBody,
     systemInstruction: system.length === 0 ? undefined : { parts: system },
     contents: conversation.turns.map((turn) => geminiContent(turn, asksSignatures)),
     tools: tools === undefined ? undefined : [{ functionDeclarations: tools.map(declaration) }],
     toolConfig: tools === undefined ? undefined : toolConfig(request),
     generationConfig: {
-      ...callersConfig(target),
+      topK: request.top_k ?? undefined,
+      ...asObject(target.extraBody.generationConfig),
       ...generationConfig(request, target),
     },
-    // What it names is shared by everybody who uses the account.
-    cachedContent: undefined,
   };
   const model = encodeURIComponent(target.upstreamModel);
   return request.stream === true
@@ -47,21 +47,6 @@ export function generateRequest(request: ChatRequest, target: ChatTarget): Upstr
       }
     : { path: `/models/${model}:generateContent`, body: JSON.stringify(body), accept: 'application/json' };
 }
-
-/** What of its own configuration a caller may set: no second schema, no other kind of output. */
-function callersConfig({ extraBody }: ChatTarget): JsonObject {
-  const {
-    responseSchema: _,
-    responseModalities: __,
-    speechConfig: ___,
-    ...config
-  } = inCamelCase(asObject(extraBody.generationConfig) ?? {});
-  return config;
-}
-
-/** The API takes every field in two spellings; in the other one a field would get past those that are ours. */
-const inCamelCase = (fields: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => !name.includes('_')));
 
 function addressedImage(turns: readonly Turn[]): UnsupportedRequest | undefined {
   for (const { role, blocks } of turns) {
@@ -75,22 +60,20 @@ function addressedImage(turns: readonly Turn[]): UnsupportedRequest | undefined 
 }
 
 function geminiContent(turn: Turn, asksSignatures: boolean): object {
-  if (turn.role === 'user') return { role: 'user', parts: turn.blocks.map(userPart) };
+  if (turn.role === 'user') return { role: 'user', parts: turn.blocks.flatMap(userParts) };
   return { role: 'model', parts: modelParts(turn.blocks, asksSignatures) };
 }
 
-function userPart(block: UserBlock): object {
+function userParts(block: UserBlock): object[] {
   switch (block.kind) {
     case 'text':
-      return { text: block.text };
+      return [{ text: block.text }];
     case 'image': {
       const { source } = block;
-      return 'url' in source
-        ? { fileData: { fileUri: source.url } }
-        : { inlineData: { mimeType: source.mediaType, data: source.base64 } };
+      return 'url' in source ? [] : [{ inlineData: { mimeType: source.mediaType, data: source.base64 } }];
     }
     case 'tool_result':
-      return { functionResponse: { name: block.name, response: { output: block.text } } };
+      return [{ functionResponse: { name: block.name, response: { output: block.text } } }];
     default:
       return block satisfies never;
   }
@@ -151,7 +134,7 @@ function generationConfig(request: ChatRequest, target: ChatTarget): object {
     candidateCount: undefined,
     temperature: request.temperature ?? undefined,
     topP: request.top_p ?? undefined,
-    seed: request.seed ?? undefined,
+    seed: jsonInteger(request.seed),
     presencePenalty: request.presence_penalty ?? undefined,
     frequencyPenalty: request.frequency_penalty ?? undefined,
     stopSequences: request.stop == null ? undefined : [request.stop].flat(),

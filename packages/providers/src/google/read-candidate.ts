@@ -1,48 +1,67 @@
 import type { AttemptOutcome } from '@sotto/router';
-import type { ReasoningDetail } from '@sotto/wire';
+import type { FinishReason, ReasoningDetail } from '@sotto/wire';
 import { asArray, asObject, asString, type JsonObject } from '../json.ts';
-import type { ToolCallPiece } from '../openai/content.ts';
+import type { ReadToolCall, ToolCallPiece } from '../openai/content.ts';
 import type { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { detailFormats } from '../translate/reasoning-details.ts';
 import { classifyEmbedded } from './classify-failure.ts';
+import type { GatheredCall, PartialCalls } from './partial-calls.ts';
 
 /** What one `GenerateContentResponse`, whole or an event of a stream, says. */
 export interface Candidate {
   content: string;
   reasoning: string;
   readonly details: ReasoningDetail[];
-  /** Whole calls: Gemini does not cut them into pieces. */
+  /** Whole calls. */
   readonly toolCalls: ToolCallPiece[];
   /** Google's own word. */
   readonly finishReason: string | undefined;
 }
 
-/** Reads the first candidate. `begun`: how many tool calls the answer had before. */
-export function readCandidate(raw: JsonObject, ids: ToolCallIds, begun: number): Candidate | undefined {
+/** Tells the calls of an answer apart, over all the events of a stream. */
+export interface CandidateCalls {
+  readonly ids: ToolCallIds;
+  readonly partial: PartialCalls;
+}
+
+/** Reads the first candidate. */
+export function readCandidate(raw: JsonObject, { ids, partial }: CandidateCalls): Candidate | undefined {
   const candidate = (asArray(raw.candidates) ?? []).map(asObject).find((entry) => (entry?.index ?? 0) === 0);
   if (candidate === undefined) return undefined;
   const finishReason = asString(candidate.finishReason);
   const read: Candidate = { content: '', reasoning: '', details: [], toolCalls: [], finishReason };
+  const sign = (data: string | undefined, id?: string): void => {
+    if (!data) return;
+    read.details.push({ type: 'reasoning.encrypted', data, format: detailFormats.google, ...(id ? { id } : {}) });
+  };
+  const add = ({ called, signature }: GatheredCall): void => {
+    const [call] = ids.complete([callOf(called)]);
+    if (call === undefined) return;
+    read.toolCalls.push(call);
+    sign(signature, call.id);
+  };
   for (const entry of asArray(asObject(candidate.content)?.parts) ?? []) {
     const part = asObject(entry) ?? {};
     const called = asObject(part.functionCall);
     const text = asString(part.text) ?? '';
-    if (called !== undefined) read.toolCalls.push(...ids.complete([callOf(called, begun + read.toolCalls.length)]));
-    else if (part.thought === true) read.reasoning += text;
+    const signature = asString(part.thoughtSignature);
+    if (called !== undefined) {
+      for (const call of partial.take(called, signature)) add(call);
+      continue;
+    }
+    if (part.thought === true) read.reasoning += text;
     else read.content += text;
-    const data = asString(part.thoughtSignature);
-    if (!data) continue;
-    const id = called === undefined ? undefined : read.toolCalls.at(-1)?.id;
-    read.details.push({ type: 'reasoning.encrypted', data, format: detailFormats.google, ...(id ? { id } : {}) });
+    sign(signature);
   }
+  if (finishReason !== undefined) for (const call of partial.end()) add(call);
   return read;
 }
 
-function callOf(called: JsonObject, index: number): ToolCallPiece {
+function callOf(called: JsonObject): ReadToolCall {
   const id = asString(called.id);
   const name = asString(called.name);
   return {
-    index,
+    index: undefined,
     ...(id ? { id } : {}),
     type: 'function',
     function: { ...(name ? { name } : {}), arguments: JSON.stringify(called.args ?? {}) },
@@ -63,18 +82,19 @@ const failures = new Set([
   'MISSING_THOUGHT_SIGNATURE',
   'MALFORMED_RESPONSE',
 ]);
-const endings: Readonly<Record<string, string>> = {
+const endings: Readonly<Record<string, FinishReason>> = {
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',
   RECITATION: 'content_filter',
   LANGUAGE: 'content_filter',
   BLOCKLIST: 'content_filter',
   PROHIBITED_CONTENT: 'content_filter',
+  MODEL_ARMOR: 'content_filter',
   SPII: 'content_filter',
 };
 
 /** `finishReason` as the shape of OpenAI says it; undefined where it is a failure. */
-export function finishReasonOf(finishReason: string, hasToolCalls: boolean): string | undefined {
+export function finishReasonOf(finishReason: string, hasToolCalls: boolean): FinishReason | undefined {
   if (failures.has(finishReason)) return undefined;
   return endings[finishReason] ?? (hasToolCalls ? 'tool_calls' : 'stop');
 }

@@ -3,13 +3,15 @@ import { asObject, parseJson } from '../json.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { writeWholeAnswer } from '../translate/whole-answer.ts';
 import { readUsageMetadata } from './gemini-usage.ts';
+import { PartialCalls } from './partial-calls.ts';
 import { finishReasonOf, outcomeWithout, readCandidate } from './read-candidate.ts';
 
 /** Reads a whole `GenerateContentResponse`. */
 export function readGenerated(body: Buffer, options: ChatStreamOptions): AnswerReading<ChatAnswer> {
   const raw = asObject(parseJson(body.toString('utf8')));
   if (raw === undefined) return { ok: false, outcome: 'malformed_answer' };
-  const candidate = readCandidate(raw, new ToolCallIds(options.identity.id), 0);
+  const calls = { ids: new ToolCallIds(options.identity.id), partial: new PartialCalls() };
+  const candidate = readCandidate(raw, calls);
   if (candidate?.finishReason === undefined) {
     return { ok: false, outcome: outcomeWithout(raw) ?? 'malformed_answer' };
   }

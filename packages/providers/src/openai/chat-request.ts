@@ -1,5 +1,6 @@
 import type { ChatRequest } from '@sotto/wire';
 import type { ChatTarget, UpstreamRequest } from '../adapter.ts';
+import { jsonInteger } from '../json-integer.ts';
 
 /**
  * Builds the provider's request from what was checked, field by field; nothing of the raw body goes upstream.
@@ -8,13 +9,16 @@ import type { ChatTarget, UpstreamRequest } from '../adapter.ts';
 export function chatRequest(request: ChatRequest, target: ChatTarget): UpstreamRequest {
   const stream = request.stream === true;
   const body = {
+    top_k: request.top_k ?? undefined,
+    min_p: request.min_p ?? undefined,
+    repetition_penalty: request.repetition_penalty ?? undefined,
     ...target.extraBody,
     model: target.upstreamModel,
-    messages: request.messages.map((message) => openAiMessage(message, target.dialect)),
+    messages: openAiMessages(request.messages, target.dialect),
     temperature: request.temperature ?? undefined,
     top_p: request.top_p ?? undefined,
     stop: request.stop ?? undefined,
-    seed: request.seed ?? undefined,
+    seed: jsonInteger(request.seed),
     frequency_penalty: request.frequency_penalty ?? undefined,
     presence_penalty: request.presence_penalty ?? undefined,
     [target.dialect.max_tokens_field]: target.maxOutputTokens,
@@ -45,13 +49,54 @@ type Tool = NonNullable<ChatRequest['tools']>[number];
 type Cacheable = { readonly cache_control?: unknown };
 type Format = NonNullable<ChatRequest['response_format']>;
 
+/** The messages as providers of this shape take them. Images of tool results follow the results as a user's message. */
+function openAiMessages(messages: readonly Message[], dialect: ChatTarget['dialect']): object[] {
+  const sent: object[] = [];
+  let images: ImagePart[] = [];
+  const showImages = (): void => {
+    if (images.length > 0) sent.push({ role: 'user', content: [{ type: 'text', text: imagesOfResults }, ...images] });
+    images = [];
+  };
+  for (const message of messages) {
+    if (message.role !== 'tool') showImages();
+    if (message.role !== 'tool' || typeof message.content === 'string') sent.push(openAiMessage(message, dialect));
+    else {
+      const { texts, images: shown } = splitParts(message.content);
+      sent.push({ ...message, content: texts.length === 0 ? imageFollows : texts });
+      for (const image of shown) images.push(image);
+    }
+  }
+  showImages();
+  return sent;
+}
+
+type ImagePart = Extract<Exclude<Extract<Message, { role: 'tool' }>['content'], string>[number], { type: 'image_url' }>;
+
+/** What stands in for images where a tool's result can be text alone, and what introduces them. */
+const imageFollows = '(see the image that follows)';
+const imagesOfResults = 'Images of the tool results above:';
+
+function splitParts(content: Exclude<Extract<Message, { role: 'tool' }>['content'], string>) {
+  const texts: object[] = [];
+  const images: ImagePart[] = [];
+  for (const { cache_control: _, ...part } of content) {
+    if (part.type === 'text') texts.push(part);
+    else images.push(part);
+  }
+  return { texts, images };
+}
+
 /**
  * A message as every provider of this shape takes it. Those that check their input know no `refusal` of null, no
- * reasoning of earlier answers and no `cache_control`. A `content` of null is the usual form beside tool calls.
+ * reasoning of earlier answers, no `cache_control` and no empty lists. A `content` of null is the usual form beside tool
+ * calls.
  */
 function openAiMessage(message: Message, dialect: ChatTarget['dialect']): object {
   if (message.role !== 'assistant') return withPlainParts(message);
   const { refusal, reasoning, reasoning_content, reasoning_details: _, ...rest } = message;
+  if (rest.tool_calls?.length === 0) rest.tool_calls = undefined;
+  if (Array.isArray(rest.content) && rest.content.length === 0)
+    rest.content = rest.tool_calls === undefined ? '' : null;
   const thought = dialect.reasoning_field === undefined ? undefined : (reasoning ?? reasoning_content ?? undefined);
   return {
     ...withPlainParts(rest),

@@ -29,7 +29,7 @@ describe('a stream of the plain OpenAI shape', () => {
     for (const content of ['a', 'b', 'c']) {
       const piece = word(content);
       expect(reader.push(piece.slice(0, -1))).toBe('');
-      expect(parseFrames(reader.push(piece.slice(-1)))[0]?.choices[0]?.delta).toEqual({ content });
+      expect(parseFrames(reader.push(piece.slice(-1)))[0]?.choices[0]?.delta).toMatchObject({ content });
     }
   });
 
@@ -52,8 +52,27 @@ describe('a stream of the plain OpenAI shape', () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
   });
 
+  it('takes the cached tokens that come in a last event without choices, after a usage without them', () => {
+    const plain = { prompt_tokens: 50, completion_tokens: 1, total_tokens: 51 };
+    const cached = { ...plain, prompt_tokens_details: { cached_tokens: 40 } };
+    const last = { ...event({}, null), choices: [], usage: cached };
+    const { reader } = runStream([word('a'), frame(event({}, 'stop', { usage: plain })), frame(last), done]);
+    expect(reader.reported?.usage).toMatchObject({ promptTokens: 50, cachedTokens: 40, completionTokens: 1 });
+  });
+
+  it.each([
+    ['in a field of Groq’s', { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 7 } } }],
+    [
+      'in the choice, as Moonshot does',
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 5, completion_tokens: 7 } }] },
+    ],
+  ])('reads usage that is %s alone', (_name, more) => {
+    const { reader } = runStream([word('a'), frame({ ...event({}, 'stop'), ...more }), done]);
+    expect(reader.reported?.usage).toMatchObject({ promptTokens: 5, completionTokens: 7 });
+  });
+
   it('takes of usage that is repeated in every event the last', () => {
-    const at = (completion_tokens: number) => ({ usage: { prompt_tokens: 5, completion_tokens, total_tokens: 9 } });
+    const at = (n: number) => ({ usage: { prompt_tokens: 5, completion_tokens: n, total_tokens: 5 + n } });
     const { reader, text } = runStream([1, 2, 3].map((n) => frame(event({ content: 'x' }, null, at(n)))));
     expect(reader.reported?.usage.completionTokens).toBe(3);
     expect(text).toBe('xxx');
@@ -151,20 +170,28 @@ describe('dialects', () => {
     expect(third?.id).not.toBe(first?.id);
   });
 
-  it.each(['stop', 'length', 'content_filter', 'tool_calls', 'function_call', 'model_length'])(
-    'gives the finish reason %s on unchanged',
+  it.each([
+    ...['stop', 'length', 'content_filter', 'tool_calls', 'function_call'].map((reason) => [reason, reason]),
+    ['model_length', 'length'],
+    ['MAX_TOKENS', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['sensitive', 'content_filter'],
+    ['eos', 'stop'],
+    ['constructor', 'stop'],
+  ])('shows the finish reason %s as %s: OpenAI’s clients know no other names', (said, shown) => {
+    const { chunks, reader } = runStream([word('a'), frame(event({}, said))]);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(shown);
+    expect(reader.isComplete).toBe(true);
+  });
+
+  it.each(['error', 'abort', 'network_error', 'insufficient_system_resource'])(
+    'takes the finish reason %s for the failure that it tells of',
     (reason) => {
-      const { chunks, reader } = runStream([word('a'), frame(event({}, reason))]);
-      expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
-      expect(reader.isComplete).toBe(true);
+      const { reader, text } = runStream([word('a'), frame(event({}, reason)), done]);
+      expect(text).toBe('a');
+      expect(reader.failure).toBe('server_error');
     },
   );
-
-  it('takes the finish reason `error` for the failure that it tells of', () => {
-    const { reader, text } = runStream([word('a'), frame(event({}, 'error')), done]);
-    expect(text).toBe('a');
-    expect(reader.failure).toBe('server_error');
-  });
 
   it('takes an empty finish reason for none', () => {
     const { reader } = runStream([frame(event({ content: 'a' }, ''))]);
@@ -173,7 +200,7 @@ describe('dialects', () => {
 
   it('carries a refusal', () => {
     const { chunks, reader } = runStream([frame(event({ refusal: 'I will not.' }))]);
-    expect(chunks[0]?.choices[0]?.delta).toEqual({ refusal: 'I will not.' });
+    expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', refusal: 'I will not.' });
     expect(reader.hasOutput).toBe(true);
   });
 

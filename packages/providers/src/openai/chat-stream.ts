@@ -4,9 +4,11 @@ import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adap
 import { asObject, parseJson } from '../json.ts';
 import { unknownField } from '../stray-line.ts';
 import { latin1, utf8 } from '../translate/bytes.ts';
-import { type CompleteChunk, failedFinish, isOutput, readChunk, writeChunk } from './chunk.ts';
+import { type CompleteChunk, isOutput, readChunk, writeChunk } from './chunk.ts';
 import { type ChunkTemplate, copyRun, learnTemplate, matchTemplate, unescapedBytes } from './chunk-template.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
+import { failedFinish } from './finish-reason.ts';
+import { ThinkTags } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 
 /** Content and reasoning alternate at most; more templates than this mean that the envelope never repeats. */
@@ -23,6 +25,9 @@ export class OpenAiChatStream implements ChatStreamReader {
   readonly #parser: SseParser;
   readonly #templates: ChunkTemplate[] = [];
   readonly #toolCallIds: ToolCallIds;
+  /** Where the reasoning trace is hidden: the content may have it, too. */
+  readonly #thinkTags: ThinkTags | undefined;
+  #hasRole = false;
   #learningTries = 0;
   #out = '';
   #finished = false;
@@ -37,6 +42,7 @@ export class OpenAiChatStream implements ChatStreamReader {
   constructor(options: ChatStreamOptions) {
     this.#options = options;
     this.#toolCallIds = new ToolCallIds(options.identity.id);
+    this.#thinkTags = options.stripReasoning ? new ThinkTags() : undefined;
     this.#parser = new SseParser({
       onEvent: (data) => this.#event(data),
       onStray: (line) => this.#stray(line),
@@ -135,16 +141,19 @@ export class OpenAiChatStream implements ChatStreamReader {
       return;
     }
     const read = readChunk(raw);
-    const chunk = { ...read, toolCalls: this.#toolCallIds.complete(read.toolCalls) };
-    if (chunk.error !== undefined) {
-      // Whoever has the whole answer is not told that it failed.
-      if (!this.#finished) this.failure = classifyEmbeddedError(chunk.error);
+    const toolCalls = this.#toolCallIds.complete(read.toolCalls);
+    if (read.finishReason !== undefined) toolCalls.push(...this.#toolCallIds.close());
+    const { error, finishReason } = read;
+    if (error !== undefined) {
+      // A client that has the whole answer is not told of a failure after it.
+      if (!this.#finished) this.failure = classifyEmbeddedError(error);
       return;
     }
-    if (chunk.finishReason === failedFinish) {
+    if (finishReason === failedFinish) {
       this.failure = 'server_error';
       return;
     }
+    const chunk = { ...read, toolCalls, finishReason };
     // After its finish reason an answer is over: a provider that goes on must not be heard.
     if (chunk.hasChoice && (!this.#finished || chunk.finishReason)) {
       this.#write(chunk);
@@ -163,13 +172,26 @@ export class OpenAiChatStream implements ChatStreamReader {
     for (const call of chunk.toolCalls) {
       this.producedBytes += Buffer.byteLength((call.function.name ?? '') + (call.function.arguments ?? ''));
     }
-    const hidden = stripReasoning && chunk.reasoning !== undefined && chunk.content === undefined;
+    const content = this.#shownContent(chunk);
+    const hidden = stripReasoning && content === undefined && (chunk.reasoning ?? chunk.content) !== undefined;
     if (hidden && !chunk.role && chunk.finishReason === undefined && chunk.toolCalls.length === 0) return;
-    this.#out += latin1(sseFrame(JSON.stringify(writeChunk(chunk, identity, stripReasoning))));
+    // Clients rely on a role in the first delta, which some providers never send.
+    const shown = { ...chunk, content, role: chunk.role || !this.#hasRole };
+    this.#hasRole = true;
+    this.#out += latin1(sseFrame(JSON.stringify(writeChunk(shown, identity, stripReasoning))));
+  }
+
+  /** The content of an event, without a reasoning trace that is to be hidden. */
+  #shownContent({ content }: CompleteChunk): string | undefined {
+    const tags = this.#thinkTags;
+    if (tags === undefined || tags.isDone) return content;
+    const text = tags.take(content ?? '') + (this.#finished ? tags.end() : '');
+    return text === '' && content !== '' ? undefined : text;
   }
 
   #learn(data: string, chunk: CompleteChunk): void {
     if (!(chunk.content || chunk.reasoning) || this.#learningTries >= maxLearningTries) return;
+    if (chunk.content && this.#thinkTags?.isDone === false) return;
     this.#learningTries += 1;
     const template = learnTemplate(data, this.#options.identity, this.#options.stripReasoning);
     if (template === undefined) return;

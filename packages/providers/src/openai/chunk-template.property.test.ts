@@ -6,6 +6,7 @@ import { readSlowly } from '../testing/slow-stream.ts';
 const nasty = fc.constantFrom(
   ...['"', '\\', '\\\\', '\\"', '\n', '\r\n', '\t', '\b', '\u0000', '\u001f', '\u007f', '\u2028', '/', ' '],
   ...['🦔', '👩‍👩‍👧', 'é', '日本', '\ufeff', '\ufffd', '\ud83d', '\udd94', '\\u0041', '\\n', 'SottoProbe7f3a9c'],
+  ...['<think>', '</think>', '<thi', 'nk>', '</', 'think>'],
   ...['data: [DONE]\n\n', '"},"finish_reason":"stop"}]}', '","usage":{"prompt_tokens":1},"a":"', '{"error":{}}'],
 );
 const text = fc

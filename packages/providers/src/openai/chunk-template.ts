@@ -54,10 +54,11 @@ export function learnTemplate(
       parseJson(utf8(head + probe + tail + (afterPadding === undefined ? '' : probe + afterPadding))),
     );
     if (probed === undefined) continue;
-    const chunk = { ...readChunk(probed), toolCalls: [] };
+    const read = readChunk(probed);
+    const chunk = { ...read, toolCalls: [], finishReason: undefined };
     const shownAsReasoning = chunk.reasoning === probe && chunk.content === undefined;
     const shownAsContent = chunk.content === probe && chunk.reasoning === undefined;
-    const plain = readChunk(probed).toolCalls.length === 0 && chunk.finishReason === undefined;
+    const plain = read.toolCalls.length === 0 && read.finishReason === undefined;
     const bare = chunk.error === undefined && chunk.reported === undefined && chunk.refusal === undefined;
     if (!(shownAsContent || shownAsReasoning) || !plain || !bare || probed.usage != null) continue;
     const parts = { head, tail, afterPadding };

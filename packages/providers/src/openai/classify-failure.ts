@@ -1,5 +1,6 @@
 import { type AttemptOutcome, outcomeOfStatus } from '@sotto/router';
 import { asObject, asString, type JsonObject, parseJson } from '../json.ts';
+import { saysContextOverflow } from '../translate/context-overflow.ts';
 
 /** Codes by which OpenAI-shaped providers say that they refuse the content rather than the form of a request. */
 const refusalCodes = new Set([
@@ -10,13 +11,17 @@ const refusalCodes = new Set([
   'data_inspection_failed',
 ]);
 
-/** Reads a failed HTTP answer: the status decides, but for a 400 whose code says that the content was refused. */
+/** Reads a failed HTTP answer. The status decides, but a bad request may be a refused content or too long a prompt. */
 export function classifyFailure(status: number, body: Buffer): AttemptOutcome {
   const outcome = outcomeOfStatus(status) ?? 'malformed_answer';
-  if (outcome !== 'invalid_request') return outcome;
-  const error = asObject(asObject(parseJson(body.toString('utf8')))?.error);
+  if (outcome !== 'invalid_request' && outcome !== 'unprocessable') return outcome;
+  const raw = asObject(parseJson(body.toString('utf8')));
+  // Mistral, Cohere and older vLLM put the error's members at the top.
+  const error = asObject(raw?.error) ?? raw;
   const code = asString(error?.code) ?? asString(error?.type);
-  return code !== undefined && refusalCodes.has(code) ? 'content_refused' : outcome;
+  if (code !== undefined && refusalCodes.has(code)) return outcome === 'invalid_request' ? 'content_refused' : outcome;
+  const message = asString(error?.message) ?? asString(raw?.error);
+  return saysContextOverflow(message, code) ? 'context_exceeded' : outcome;
 }
 
 /** What an answer or an event reports as its error: its `error` member or, in vLLM's older form, the object itself. */

@@ -68,8 +68,8 @@ describe('an answer with embeddings', () => {
   it('is its vectors, with the usage that was reported', () => {
     expect(read([entry([0.5, -1], 0)])).toEqual({
       ok: true,
-      answer: { vectors: [expect.anything()] },
-      reported: { usage: expect.objectContaining({ promptTokens: 4, completionTokens: 0 }), shown: expect.anything() },
+      answer: { vectors: [expect.anything()], dimensions: 2 },
+      reported: { usage: expect.objectContaining({ promptTokens: 4, completionTokens: 0 }), details: {} },
       producedBytes: 0,
     });
   });

@@ -31,7 +31,15 @@ describe('a whole answer', () => {
     expect(answered(body)).toEqual({
       ...ours,
       object: 'chat.completion',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+      system_fingerprint: '',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'hi', refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
     });
   });
 
@@ -70,8 +78,9 @@ describe('a whole answer', () => {
       },
     ],
   ])('has its reasoning as one text, from %s, unless it is to be left out', (_, message) => {
-    expect(messageOf(completion(message))).toEqual({ role: 'assistant', content: 'x', reasoning: 'let me see' });
-    expect(messageOf(completion(message), true)).toEqual({ role: 'assistant', content: 'x' });
+    const said = { role: 'assistant', content: 'x', refusal: null };
+    expect(messageOf(completion(message))).toEqual({ ...said, reasoning: 'let me see' });
+    expect(messageOf(completion(message), true)).toEqual(said);
   });
 
   it('joins the text parts of a content list and passes over parts of other kinds', () => {
@@ -89,6 +98,7 @@ describe('a whole answer', () => {
     expect(choice).toEqual({
       index: 0,
       message: { role: 'assistant', content: null, refusal: 'no' },
+      logprobs: null,
       finish_reason: 'content_filter',
     });
   });

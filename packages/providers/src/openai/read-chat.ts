@@ -1,8 +1,10 @@
 import type { AnswerReading, ChatAnswer, ChatStreamOptions } from '../adapter.ts';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '../json.ts';
-import { failedFinish } from './chunk.ts';
+import { chatAnswer } from '../translate/chat-answer.ts';
 import { classifyEmbeddedError, embeddedError } from './classify-failure.ts';
 import { readContent, readToolCalls } from './content.ts';
+import { failedFinish, readFinishReason } from './finish-reason.ts';
+import { withoutThinking } from './think-tags.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 import { readUsage } from './usage.ts';
 
@@ -14,31 +16,26 @@ export function readChat(body: Buffer, { identity, stripReasoning }: ChatStreamO
   if (error !== undefined) return { ok: false, outcome: classifyEmbeddedError(error) };
   const choice = asObject(asArray(raw.choices)?.[0]);
   const message = asObject(choice?.message);
-  const finishReason = asString(choice?.finish_reason);
-  if (message === undefined || finishReason === undefined) return { ok: false, outcome: 'malformed_answer' };
-  if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
+  const said = asString(choice?.finish_reason);
+  if (message === undefined || said === undefined) return { ok: false, outcome: 'malformed_answer' };
   const { content, reasoning } = readContent(message);
   const toolCalls = wholeToolCalls(message, new ToolCallIds(identity.id));
-  const refusal = asString(message.refusal);
+  // Some providers say nothing where a stream would say `null`; a whole answer has come to its end.
+  const finishReason = readFinishReason(said || (toolCalls.length > 0 ? 'tool_calls' : 'stop'));
+  if (finishReason === failedFinish) return { ok: false, outcome: 'server_error' };
+  const refusal = asString(message.refusal) ?? null;
   return {
     ok: true,
-    answer: {
-      ...identity,
-      object: 'chat.completion',
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: 'assistant',
-            content: content ?? null,
-            ...(refusal === undefined ? {} : { refusal }),
-            ...(reasoning === undefined || stripReasoning ? {} : { reasoning }),
-            ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-          },
-          finish_reason: finishReason,
-        },
-      ],
-    },
+    answer: chatAnswer(
+      identity,
+      {
+        content: content === undefined ? null : stripReasoning ? withoutThinking(content) : content,
+        refusal,
+        ...(reasoning === undefined || stripReasoning ? {} : { reasoning }),
+        ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+      },
+      finishReason,
+    ),
     reported: readUsage(raw.usage),
     producedBytes:
       Buffer.byteLength((content ?? '') + (reasoning ?? '') + (refusal ?? '') + JSON.stringify(toolCalls)) - 2,
@@ -52,6 +49,6 @@ function wholeToolCalls(
   return ids.complete(readToolCalls(message.tool_calls)).map((call) => ({
     id: call.id ?? '',
     type: 'function',
-    function: { name: call.function.name ?? '', arguments: call.function.arguments ?? '' },
+    function: { name: call.function.name ?? '', arguments: call.function.arguments || '{}' },
   }));
 }

@@ -40,6 +40,23 @@ describe('tool calls of a stream', () => {
       ],
     ],
     [
+      'whose indexes begin at 1',
+      [
+        [{ index: 1, id: 'a', name: 'f', args: '{"x"' }],
+        [{ index: 1, args: ':1}' }],
+        [{ index: 2, id: 'b', name: 'g', args: '{}' }],
+      ],
+    ],
+    [
+      'whose indexes have gaps and no order',
+      [
+        [
+          { index: 7, id: 'a', name: 'f', args: '{"x":1}' },
+          { index: 3, id: 'b', name: 'g', args: '{}' },
+        ],
+      ],
+    ],
+    [
       'whose pieces alternate',
       [
         [

@@ -3,21 +3,24 @@ import type { ReadToolCall, ToolCallPiece } from './content.ts';
 
 /** A call that has begun. */
 interface BegunCall {
+  /** Its place among the calls of the answer, from 0. */
   readonly index: number;
-  /** As the provider said it. */
+  /** The provider's id for it. */
   readonly id: string | undefined;
+  hasArguments: boolean;
 }
 
 /**
- * Tells the tool calls of one answer apart and gives each an index and an id. Clients name the call by its id when they
- * answer, and so do we to the provider; one that the provider sent without is derived from the completion's id, which
- * it does not reveal. Some providers send calls without an index, and some send all of them with the same.
+ * Tells the tool calls of one answer apart and gives each an index and an id. Clients expect indexes from 0 without
+ * gaps; some providers begin at 1, send no index, or send the same one for all calls. Clients name a call by its id when
+ * they answer, and we name it so to the provider. A call without an id gets one that is derived from the completion's
+ * id, which it does not reveal.
  */
 export class ToolCallIds {
   readonly #completionId: string;
-  /** By the index that the provider said; those without one are under the index that we gave. */
-  readonly #begun = new Map<number, BegunCall>();
-  #next = 0;
+  readonly #calls: BegunCall[] = [];
+  /** The call that began last under each index of the provider's. */
+  readonly #byIndex = new Map<number, BegunCall>();
   #last: BegunCall | undefined;
 
   constructor(completionId: string) {
@@ -30,16 +33,26 @@ export class ToolCallIds {
       const known = this.#callOf(piece);
       const call = known ?? this.#begin(piece);
       this.#last = call;
+      call.hasArguments ||= Boolean(piece.function.arguments);
       const { index } = call;
       if (known !== undefined || piece.id !== undefined) return { ...piece, index };
       return { ...piece, index, id: this.#made(index), type: 'function' };
     });
   }
 
-  /** The call that a piece goes on with; undefined where it begins one. */
+  /** The arguments of calls that had none: an empty object, because clients parse them. */
+  close(): ToolCallPiece[] {
+    return this.#calls.flatMap((call) => {
+      if (call.hasArguments) return [];
+      call.hasArguments = true;
+      return [{ index: call.index, function: { arguments: '{}' } }];
+    });
+  }
+
+  /** The call that a piece continues; undefined where it begins one. */
   #callOf({ index, id, function: { name } }: ReadToolCall): BegunCall | undefined {
     if (index !== undefined) {
-      const call = this.#begun.get(index);
+      const call = this.#byIndex.get(index);
       const isOther = call?.id !== undefined && id !== undefined && id !== call.id && name !== undefined;
       return isOther ? this.#byId(id) : call;
     }
@@ -48,17 +61,13 @@ export class ToolCallIds {
   }
 
   #byId(id: string): BegunCall | undefined {
-    for (const call of this.#begun.values()) if (call.id === id) return call;
-    return undefined;
+    return this.#calls.find((call) => call.id === id);
   }
 
   #begin({ index, id }: ReadToolCall): BegunCall {
-    const free = index !== undefined && !this.#begun.has(index) ? index : this.#next;
-    const call = { index: free, id };
-    this.#begun.set(free, call);
-    // A provider that goes on without ids means the call that it began last under this index.
-    if (index !== undefined && index !== free) this.#begun.set(index, call);
-    this.#next = Math.max(this.#next, free + 1);
+    const call = { index: this.#calls.length, id, hasArguments: false };
+    this.#calls.push(call);
+    if (index !== undefined) this.#byIndex.set(index, call);
     return call;
   }
 

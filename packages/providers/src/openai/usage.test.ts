@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { shownUsage } from '../shown-usage.ts';
 import { readUsage } from './usage.ts';
 
 const plain = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 const metered = (more: object = {}) => readUsage({ ...plain, ...more })?.usage;
-const shown = (more: object = {}) => readUsage({ ...plain, ...more })?.shown;
+const shown = (more: object = {}) => {
+  const reported = readUsage({ ...plain, ...more });
+  return reported && shownUsage(reported, reported.usage);
+};
 
 describe('usage for the meter', () => {
   it('is the provider’s own count', () => {
@@ -40,6 +44,16 @@ describe('usage for the meter', () => {
   it('adds reasoning that xAI counts outside completion_tokens, as its total gives away', () => {
     const more = { completion_tokens: 2, total_tokens: 442, completion_tokens_details: { reasoning_tokens: 340 } };
     expect(metered(more)).toMatchObject({ completionTokens: 342, reasoningTokens: 340 });
+  });
+
+  it('adds what Gemini’s OpenAI-shaped endpoint thinks and tells in its total alone', () => {
+    const more = { completion_tokens: 20, total_tokens: 520 };
+    expect(metered(more)).toMatchObject({ completionTokens: 420, reasoningTokens: 400 });
+  });
+
+  it('does not take a cached prompt outside prompt_tokens for output', () => {
+    for (const outside of [{ cache_read_input_tokens: 64 }, { cached_tokens: 44, cache_creation_input_tokens: 20 }])
+      expect(metered({ ...outside, total_tokens: 184 })).toMatchObject({ completionTokens: 20, reasoningTokens: 0 });
   });
 
   it('has reasoning that is counted beside the details', () => {
@@ -86,9 +100,11 @@ describe('usage for the client', () => {
     expect(shown()).toEqual(plain);
   });
 
-  it('keeps the provider’s numbers where the meter corrects them', () => {
-    const more = { completion_tokens: 2, total_tokens: 442, completion_tokens_details: { reasoning_tokens: 340 } };
-    expect(shown(more)).toEqual({ ...plain, ...more });
+  it('has the counts that are charged', () => {
+    const completion_tokens_details = { reasoning_tokens: 340 };
+    expect(shown({ completion_tokens: 2, total_tokens: 442, completion_tokens_details })).toEqual({
+      ...{ prompt_tokens: 100, completion_tokens: 342, total_tokens: 442, completion_tokens_details },
+    });
   });
 
   it('leaves out details that are no counts', () => {

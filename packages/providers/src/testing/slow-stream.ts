@@ -2,6 +2,8 @@ import type { AttemptOutcome } from '@sotto/router';
 import type { ReportedUsage } from '../adapter.ts';
 import { type CompleteChunk, isOutput, readChunk, writeChunk } from '../openai/chunk.ts';
 import { classifyEmbeddedError } from '../openai/classify-failure.ts';
+import { failedFinish } from '../openai/finish-reason.ts';
+import { ThinkTags } from '../openai/think-tags.ts';
 import { ToolCallIds } from '../openai/tool-call-ids.ts';
 import { ours } from './fixtures.ts';
 
@@ -36,6 +38,7 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     events: 0,
   };
   let isFinished = false;
+  const tags = new ThinkTags();
 
   const write = (chunk: CompleteChunk): void => {
     read.hasOutput ||= isOutput(chunk);
@@ -43,15 +46,15 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     const texts = [chunk.content, chunk.reasoning, chunk.refusal];
     const calls = chunk.toolCalls.flatMap((call) => [call.function.name, call.function.arguments]);
     read.producedBytes += Buffer.byteLength([...texts, ...calls].map((text) => text ?? '').join(''));
-    const isHidden =
-      stripReasoning &&
-      chunk.reasoning !== undefined &&
-      chunk.content === undefined &&
-      !chunk.role &&
-      !chunk.finishReason;
-    if (!isHidden || chunk.toolCalls.length > 0) {
-      read.chunks.push(JSON.parse(JSON.stringify(writeChunk(chunk, ours, stripReasoning))));
+    let { content } = chunk;
+    if (stripReasoning && !tags.isDone) {
+      const text = tags.take(content ?? '') + (isFinished ? tags.end() : '');
+      content = text === '' && content !== '' ? undefined : text;
     }
+    const hid = stripReasoning && content === undefined && (chunk.reasoning ?? chunk.content) !== undefined;
+    if (hid && !chunk.role && !chunk.finishReason && chunk.toolCalls.length === 0) return;
+    const shown = { ...chunk, content, role: chunk.role || read.chunks.length === 0 };
+    read.chunks.push(JSON.parse(JSON.stringify(writeChunk(shown, ours, stripReasoning))));
   };
 
   const onEvent = (source: string): void => {
@@ -68,10 +71,14 @@ export function readSlowly(stream: Buffer, { stripReasoning }: { readonly stripR
     const chunk = readChunk(raw);
     if (chunk.error !== undefined) {
       if (!isFinished) read.failure = classifyEmbeddedError(chunk.error);
-    } else if (chunk.finishReason === 'error') read.failure = 'server_error';
+      return;
+    }
+    const { finishReason } = chunk;
+    if (finishReason === failedFinish) read.failure = 'server_error';
     else {
       const toolCalls = ids.complete(chunk.toolCalls);
-      if (chunk.hasChoice && (!isFinished || chunk.finishReason !== undefined)) write({ ...chunk, toolCalls });
+      if (finishReason !== undefined) toolCalls.push(...ids.close());
+      if (chunk.hasChoice && (!isFinished || finishReason !== undefined)) write({ ...chunk, toolCalls, finishReason });
       if (chunk.reported === undefined) return;
       read.reported = chunk.reported;
       read.reportedAtBytes = read.producedBytes;

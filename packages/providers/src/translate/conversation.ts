@@ -1,4 +1,4 @@
-import type { ChatRequest, Message, ReasoningDetail } from '@sotto/wire';
+import { type ChatRequest, isJsonWithinDepth, type Message, maxJsonDepth, type ReasoningDetail } from '@sotto/wire';
 import type { UnsupportedRequest } from '../adapter.ts';
 import { asObject, type JsonObject, parseJson } from '../json.ts';
 import { type ImageSource, readImageUrl } from './image-source.ts';
@@ -59,23 +59,21 @@ export function readConversation(
   }
   for (const [index, turn] of turns.entries()) {
     const before = turns[index - 1];
-    if (turn.role === 'user' && before?.role === 'assistant') orderByCalls(turn.blocks, before.blocks);
+    if (turn.role === 'user' && before?.role === 'assistant') resultsFirst(turn.blocks, before.blocks);
   }
   return { system, turns };
 }
 
-/** Puts results in the order of their calls: some APIs match the results of one function by nothing else. */
-function orderByCalls(blocks: UserBlock[], calls: readonly AssistantBlock[]): void {
+/**
+ * Puts results before all else, because Anthropic refuses another order, and among themselves in the order of their
+ * calls: some APIs match the results of one function by nothing else.
+ */
+function resultsFirst(blocks: UserBlock[], calls: readonly AssistantBlock[]): void {
   const order = new Map<string, number>();
   for (const call of calls) if (call.kind === 'tool_call') order.set(call.id, order.size);
-  const placeOf = (id: string): number => order.get(id) ?? order.size;
-  const results = blocks.filter((block) => block.kind === 'tool_result');
-  results.sort((a, b) => placeOf(a.callId) - placeOf(b.callId));
-  let next = 0;
-  for (const [index, block] of blocks.entries()) {
-    const result = block.kind === 'tool_result' ? results[next++] : undefined;
-    if (result !== undefined) blocks[index] = result;
-  }
+  const placeOf = (block: UserBlock): number =>
+    block.kind === 'tool_result' ? (order.get(block.callId) ?? order.size) : order.size + 1;
+  blocks.sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Not by spreading: a message may have more parts than a call may have arguments. */
@@ -114,10 +112,11 @@ function readMessage(message: Message, reading: Reading): MessageBlocks {
       const name = reading.calls.get(message.tool_call_id);
       const param = `${reading.param}.tool_call_id`;
       if (name === undefined) return { unsupported: `\`${param}\` names no tool call of an earlier message.`, param };
-      const texts = textBlocks(message.content, true);
+      const { texts, images } = partsOf(message.content, reading.param);
       const text = texts.map((block) => block.text).join('\n');
       const cached = texts.some((block) => block.cached);
-      return { role: 'user', blocks: [{ kind: 'tool_result', callId: message.tool_call_id, name, text, cached }] };
+      const result = { kind: 'tool_result', callId: message.tool_call_id, name, text, cached } as const;
+      return { role: 'user', blocks: [result, ...images] };
     }
     default:
       return message satisfies never;
@@ -128,18 +127,35 @@ function readUser(message: Extract<Message, { role: 'user' }>, { param }: Readin
   if (typeof message.content === 'string') return { role: 'user', blocks: textBlocks(message.content) };
   const blocks: UserBlock[] = [];
   for (const [index, part] of message.content.entries()) {
-    if (part.type === 'text') blocks.push(...textBlocks([part]));
-    else {
-      const at = `${param}.content.${index}.image_url.url`;
-      const source = readImageUrl(part.image_url.url);
-      if (source === undefined) {
-        return { unsupported: `\`${at}\` must be an https URL or a base64 \`data:\` URL of an image.`, param: at };
-      }
-      blocks.push({ kind: 'image', source, cached: part.cache_control != null, param: at });
-    }
+    if (part.type === 'text') addAll(blocks, textBlocks([part]));
+    else blocks.push(imageBlock(part, `${param}.content.${index}`));
   }
   return { role: 'user', blocks };
 }
+
+type ImageBlock = Extract<UserBlock, { kind: 'image' }>;
+
+/** The parts of a tool's result, empty texts included. */
+function partsOf(content: SeenContent, param: string): { readonly texts: TextBlock[]; readonly images: ImageBlock[] } {
+  if (typeof content === 'string') return { texts: textBlocks(content, true), images: [] };
+  const texts: TextBlock[] = [];
+  const images: ImageBlock[] = [];
+  for (const [index, part] of content.entries()) {
+    if (part.type === 'text') addAll(texts, textBlocks([part], true));
+    else images.push(imageBlock(part, `${param}.content.${index}`));
+  }
+  return { texts, images };
+}
+
+const imageBlock = (part: ImagePart, param: string): ImageBlock => ({
+  kind: 'image',
+  source: readImageUrl(part.image_url.url),
+  cached: isCached(part),
+  param: `${param}.image_url.url`,
+});
+
+type SeenContent = Extract<Message, { role: 'user' }>['content'];
+type ImagePart = Extract<Exclude<SeenContent, string>[number], { type: 'image_url' }>;
 
 function readAssistant(message: Extract<Message, { role: 'assistant' }>, reading: Reading): MessageBlocks {
   const own = (message.reasoning_details ?? []).filter(({ format }) => reading.formats.includes(format ?? ''));
@@ -156,7 +172,10 @@ function readAssistant(message: Extract<Message, { role: 'assistant' }>, reading
   for (const [index, { id, function: called }] of (message.tool_calls ?? []).entries()) {
     const input = called.arguments.trim() === '' ? {} : asObject(parseJson(called.arguments));
     const param = `${reading.param}.tool_calls.${index}.function.arguments`;
-    if (input === undefined) return { unsupported: `\`${param}\` must be a JSON object for this model.`, param };
+    if (input === undefined || !isJsonWithinDepth(input)) {
+      const unsupported = `\`${param}\` must be a JSON object of at most ${maxJsonDepth} levels for this model.`;
+      return { unsupported, param };
+    }
     reading.calls.set(id, called.name);
     blocks.push({ kind: 'tool_call', id, name: called.name, input });
   }

@@ -24,10 +24,7 @@ export function reportedUsage(counts: TokenCounts): ReportedUsage | undefined {
       completionTokens: completion,
       reasoningTokens: reasoning ?? 0,
     },
-    shown: {
-      prompt_tokens: prompt,
-      completion_tokens: completion,
-      total_tokens: prompt + completion,
+    details: {
       prompt_tokens_details: { cached_tokens: cached, ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }) },
       ...(reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
     },

@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '@sotto/router';
-import { type ReasoningDetail, sseFrame } from '@sotto/wire';
+import { type FinishReason, type ReasoningDetail, sseFrame } from '@sotto/wire';
 import type { ChatStreamOptions, ChatStreamReader, ReportedUsage } from '../adapter.ts';
 import type { ToolCallPiece } from '../openai/content.ts';
 import { latin1 } from './bytes.ts';
@@ -11,7 +11,7 @@ export interface AnswerPiece {
   readonly reasoning?: string | undefined;
   readonly details?: readonly ReasoningDetail[] | undefined;
   readonly toolCalls?: readonly ToolCallPiece[] | undefined;
-  readonly finishReason?: string | undefined;
+  readonly finishReason?: FinishReason | undefined;
 }
 
 /**

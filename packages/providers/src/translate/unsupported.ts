@@ -14,7 +14,8 @@ export const withoutEmbeddings: Pick<Adapter, 'embeddingsRequest' | 'openEmbeddi
 };
 
 /** The half of an adapter whose API, as far as we speak it, holds no conversations. */
-export const withoutChat: Pick<Adapter, 'chatRequest' | 'readChat' | 'openChatStream'> = {
+export const withoutChat: Pick<Adapter, 'callerParameters' | 'chatRequest' | 'readChat' | 'openChatStream'> = {
+  callerParameters: {},
   chatRequest: () => nothing('chat', 'model'),
   readChat: () => ({ ok: false, outcome: 'malformed_answer' }),
   openChatStream: (options) => new SilentStream(options),

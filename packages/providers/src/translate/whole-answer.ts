@@ -1,5 +1,6 @@
-import type { ReasoningDetail } from '@sotto/wire';
+import type { FinishReason, ReasoningDetail } from '@sotto/wire';
 import type { AnswerReading, ChatAnswer, ChatStreamOptions, ReportedUsage } from '../adapter.ts';
+import { chatAnswer } from './chat-answer.ts';
 
 /** What a whole answer says, gathered from the provider's own shape. */
 export interface WholeAnswer {
@@ -7,7 +8,7 @@ export interface WholeAnswer {
   readonly reasoning: string;
   readonly details: readonly ReasoningDetail[];
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
-  readonly finishReason: string;
+  readonly finishReason: FinishReason;
   readonly reported: ReportedUsage | undefined;
 }
 
@@ -22,23 +23,17 @@ export function writeWholeAnswer(
   const produced = toolCalls.map((call) => call.name + call.arguments).join('');
   return {
     ok: true,
-    answer: {
-      ...identity,
-      object: 'chat.completion',
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: 'assistant',
-            content: content === '' && calls.length > 0 ? null : content,
-            ...(reasoning === '' || stripReasoning ? {} : { reasoning }),
-            ...(details.length === 0 ? {} : { reasoning_details: details }),
-            ...(calls.length === 0 ? {} : { tool_calls: calls }),
-          },
-          finish_reason: finishReason,
-        },
-      ],
-    },
+    answer: chatAnswer(
+      identity,
+      {
+        content: content === '' && calls.length > 0 ? null : content,
+        refusal: null,
+        ...(reasoning === '' || stripReasoning ? {} : { reasoning }),
+        ...(details.length === 0 ? {} : { reasoning_details: details }),
+        ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      },
+      finishReason,
+    ),
     reported,
     producedBytes: Buffer.byteLength(content + reasoning + produced),
   };

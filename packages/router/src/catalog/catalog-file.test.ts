@@ -66,7 +66,7 @@ describe('catalogFileSchema', () => {
     ['a range upside down', { parameter_ranges: { temperature: { min: 1, max: 0 } } }],
     ['an exclusive list that would drop tools', { exclusive_parameters: [['reasoning_effort', 'tools']] }],
     ['an exclusive list of one', { exclusive_parameters: [['temperature']] }],
-    ['an exclusive list of what is unknown', { exclusive_parameters: [['temperature', 'top_k']] }],
+    ['an exclusive list of what is unknown', { exclusive_parameters: [['temperature', 'top_a']] }],
     ['a tier above 0 tokens', { pricing: { input: 1, output: 1, tiers: [{ above_prompt_tokens: 0, input: 2 }] } }],
   ])('refuses %s', (_, changes) => {
     expect(parseRoute(changes).success).toBe(false);

@@ -102,6 +102,15 @@ describe('parseRegistry', () => {
     expect(problemsOf(withClass('private', models, 'attestation: {family: phala, measurements: [aa]}'))).toEqual([]);
   });
 
+  it('refuses to hide a provider in an enclave, whose evidence names it', () => {
+    const enclave = ['attestation: {family: near}', 'listed: false'];
+    const message =
+      "providers.0.listed: `listed: false` is not possible beside `attestation`: an enclave's evidence names its provider";
+    expect(problemsOf(withClass('tee', ...enclave))).toEqual([{ line: 8, message }]);
+    expect(problemsOf(withClass('private', ...enclave))).toEqual([{ line: 8, message }]);
+    expect(problemsOf(withClass('private', 'listed: false'))).toEqual([]);
+  });
+
   it.each([
     ['an adapter nobody wrote', lines(...required.filter((f) => !f.startsWith('adapter')), 'adapter: smtp')],
     ['an unknown key', lines(...required, 'region: eu')],

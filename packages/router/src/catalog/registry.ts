@@ -86,6 +86,10 @@ const providerSchema = z
       const message = '`attestation` is required where the privacy class is tee or e2ee';
       context.addIssue({ code: 'custom', path: ['attestation'], message });
     }
+    if (!provider.listed && provider.attestation !== undefined) {
+      const message = "`listed: false` is not possible beside `attestation`: an enclave's evidence names its provider";
+      context.addIssue({ code: 'custom', path: ['listed'], message });
+    }
   });
 
 const registryFileSchema = z.strictObject({ providers: z.array(providerSchema).min(1).max(1000) });

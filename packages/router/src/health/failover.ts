@@ -14,6 +14,7 @@ export type AttemptOutcome =
   | 'unprocessable'
   | 'other_client_error'
   | 'content_refused'
+  | 'context_exceeded'
   | 'attestation_failed';
 
 export interface FailoverRow {
@@ -45,6 +46,8 @@ export const failoverTable = {
   /** 403, 409 and every other 4xx. */
   other_client_error: row(true, 'none', 'provider_error'),
   content_refused: row(false, 'none', 'invalid_request'),
+  /** A 400 that says so: another provider of the model has no larger context to offer. */
+  context_exceeded: row(false, 'none', 'context_too_large'),
   /** Ours, not of interface 3.3: the enclave could not be verified, so that nothing was sent to it. */
   attestation_failed: row(true, 'route', 'provider_error'),
 } as const satisfies Record<AttemptOutcome, FailoverRow>;

@@ -16,7 +16,9 @@ const whole = (durationMs: number, produced: Partial<MeasuredOutput> = {}) =>
 
 describe('what counts (docs/guides/measurements.md)', () => {
   const outcomes = Object.keys(failoverTable) as AttemptOutcome[];
-  const callersOwn: AttemptOutcome[] = ['invalid_request', 'unprocessable', 'other_client_error', 'content_refused'];
+  const callersOwn: AttemptOutcome[] = [
+    ...(['invalid_request', 'unprocessable', 'other_client_error', 'content_refused', 'context_exceeded'] as const),
+  ];
 
   it.each(outcomes.filter((outcome) => !callersOwn.includes(outcome)))('failure: %s before output', (outcome) => {
     expect(measureAttempt({ kind: 'failed', outcome })).toEqual({ success: false });

@@ -27,6 +27,15 @@ export function reliable(measurements: Measurements, routeId: string): RouteMeas
   return found !== undefined && found.requests >= measurementMinimum ? found : undefined;
 }
 
+/** Assumed where a route's speed was not measured: what a large model writes at least. */
+const assumedTokensPerSecond = 50;
+
+/** Output tokens per second that a route is likely to produce. */
+export function expectedTokensPerSecond(measurements: Measurements, routeId: string): number {
+  const measured = reliable(measurements, routeId);
+  return measured?.tokensPerSecond ?? measured?.atLeast?.tokensPerSecond ?? assumedTokensPerSecond;
+}
+
 /** What ordering needs of a tally. */
 export function measurementOf(tally: RouteTally): RouteMeasurement {
   const atLeast = {

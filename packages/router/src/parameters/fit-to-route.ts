@@ -7,6 +7,9 @@ import { crowdedOut, takes } from './route-parameters.ts';
 /** Parameters that are one field each, which can be left out alone. */
 const plainParameters = [
   ...rangedParameters,
+  'repetition_penalty',
+  'top_k',
+  'min_p',
   'stop',
   'seed',
   'tool_choice',

@@ -13,6 +13,8 @@ import { reasoningOn } from './route-parameters.ts';
 const guide = readFileSync(new URL('../../../../docs/guides/parameters.md', import.meta.url), 'utf8');
 const rows = guide
   .slice(guide.indexOf('| the route |'))
+  .split('\n\n', 1)
+  .join()
   .split('\n')
   .slice(2)
   .filter((line) => line.startsWith('|'))

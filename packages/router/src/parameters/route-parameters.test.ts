@@ -36,8 +36,8 @@ describe('crowdedOut', () => {
     ['temperature', 'top_p', 'seed'],
     ['top_p', 'stop'],
   ] as const;
-  const crowded = (...wishes: (typeof chatParameters)[number][]) => [
-    ...crowdedOut(route({ exclusiveParameters: lists }), needing({ wishes })),
+  const crowded = (...optionalParameters: (typeof chatParameters)[number][]) => [
+    ...crowdedOut(route({ exclusiveParameters: lists }), needing({ optionalParameters })),
   ];
 
   it('keeps the first of a list that the request uses', () => {
@@ -61,20 +61,22 @@ describe('lackedParameters (interface 2.2, `require_parameters`)', () => {
   });
 
   it('is what the list does not have', () => {
-    expect(lacked({ supportedParameters: ['seed'] }, { wishes: ['seed', 'stop', 'temperature'] })).toEqual([
+    expect(lacked({ supportedParameters: ['seed'] }, { optionalParameters: ['seed', 'stop', 'temperature'] })).toEqual([
       'stop',
       'temperature',
     ]);
-    expect(lacked({}, { wishes: ['seed', 'stop'] })).toEqual([]);
+    expect(lacked({}, { optionalParameters: ['seed', 'stop'] })).toEqual([]);
   });
 
   it('is JSON output on a route without a list that does not follow schemas either', () => {
-    expect(lacked({}, { wishes: ['response_format'] })).toEqual(['response_format']);
-    expect(lacked({ capabilities: able }, { wishes: ['response_format'] })).toEqual([]);
-    expect(lacked({ supportedParameters: ['response_format'] }, { wishes: ['response_format'] })).toEqual([]);
-    expect(lacked({ supportedParameters: [], capabilities: able }, { wishes: ['response_format'] })).toEqual([
-      'response_format',
-    ]);
+    expect(lacked({}, { optionalParameters: ['response_format'] })).toEqual(['response_format']);
+    expect(lacked({ capabilities: able }, { optionalParameters: ['response_format'] })).toEqual([]);
+    expect(lacked({ supportedParameters: ['response_format'] }, { optionalParameters: ['response_format'] })).toEqual(
+      [],
+    );
+    expect(
+      lacked({ supportedParameters: [], capabilities: able }, { optionalParameters: ['response_format'] }),
+    ).toEqual(['response_format']);
   });
 
   it('is an effort that the route would only come near to', () => {

@@ -75,3 +75,10 @@ export function reasoningOn(
   const effort = nearestEffort(asked, reasoning.efforts);
   return effort === undefined ? undefined : { effort };
 }
+
+/**
+ * Whether an answer of this route may cost more than it shows before its usage arrives: reasoning that is billed and not
+ * streamed, or images, whose tokens only the provider knows.
+ */
+export const hidesOutput = (route: Route, needs: Needs): boolean =>
+  needs.vision || (route.capabilities.reasoning !== undefined && reasoningOn(route, needs) !== 'off');

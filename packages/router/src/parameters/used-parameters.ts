@@ -6,23 +6,26 @@ import type { ChatParameter } from './parameter-names.ts';
  * The parameters of a body that it can do without: tools, schemas and the reasoning selection are needs of their own.
  * Tools that may not be called (`tool_choice: none`) are not used, nor is what is said of them.
  */
-export function wishesOf(request: WishFields): readonly ChatParameter[] {
+export function optionalParametersOf(request: OptionalFields): readonly ChatParameter[] {
   const usesTools = (request.tools?.length ?? 0) > 0 && request.tool_choice !== 'none';
-  const wishes: Readonly<Partial<Record<ChatParameter, boolean>>> = {
+  const optionalParameters: Readonly<Partial<Record<ChatParameter, boolean>>> = {
     temperature: request.temperature != null,
     top_p: request.top_p != null,
     stop: request.stop != null,
     seed: request.seed != null,
     frequency_penalty: request.frequency_penalty != null,
     presence_penalty: request.presence_penalty != null,
+    repetition_penalty: request.repetition_penalty != null,
+    top_k: request.top_k != null,
+    min_p: request.min_p != null,
     response_format: request.response_format?.type === 'json_object',
     tool_choice: usesTools && request.tool_choice != null,
     parallel_tool_calls: usesTools && request.parallel_tool_calls != null,
   };
-  return (Object.keys(wishes) as ChatParameter[]).filter((name) => wishes[name]);
+  return (Object.keys(optionalParameters) as ChatParameter[]).filter((name) => optionalParameters[name]);
 }
 
-type WishFields = Partial<
+type OptionalFields = Partial<
   Pick<
     ChatRequest,
     | 'tools'
@@ -34,13 +37,16 @@ type WishFields = Partial<
     | 'seed'
     | 'frequency_penalty'
     | 'presence_penalty'
+    | 'repetition_penalty'
+    | 'top_k'
+    | 'min_p'
     | 'response_format'
   >
 >;
 
-/** Every parameter that a request uses, needs and wishes alike. */
+/** Every parameter that a request uses, those that it needs and those that it can do without. */
 export function usedParameters(needs: Needs): readonly ChatParameter[] {
-  const used = [...needs.wishes];
+  const used = [...needs.optionalParameters];
   if (needs.tools) used.push('tools');
   if (needs.structuredOutput) used.push('structured_outputs');
   if (needs.reasoningEffort !== undefined && !needs.reasoningDisabled) used.push('reasoning_effort');

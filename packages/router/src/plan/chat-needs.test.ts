@@ -1,7 +1,7 @@
 import { type ChatRequest, chatRequestSchema, embeddingsRequestSchema } from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { measureChat, measureEmbeddings, requestedOutputTokens } from './chat-needs.ts';
+import { maxSchemaBytes, measureChat, measureEmbeddings, requestedOutputTokens } from './chat-needs.ts';
 
 const chat = (changes: object = {}): ChatRequest =>
   chatRequestSchema.parse({ model: 'lab/one', messages: [{ role: 'user', content: 'Hello' }], ...changes });
@@ -32,7 +32,7 @@ describe('measureChat: what a request needs', () => {
       tools: false,
       vision: false,
       structuredOutput: false,
-      wishes: [],
+      optionalParameters: [],
       reasoningEffort: undefined,
       reasoningDisabled: false,
       maxOutputTokens: undefined,
@@ -53,11 +53,14 @@ describe('measureChat: what a request needs', () => {
 
   it('tells a schema, which is a need, from `json_object`, which is a wish', () => {
     const schema = { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
-    expect(measure({ response_format: schema }).needs).toMatchObject({ structuredOutput: true, wishes: [] });
+    expect(measure({ response_format: schema }).needs).toMatchObject({
+      structuredOutput: true,
+      optionalParameters: [],
+    });
     const object = { response_format: { type: 'json_object' } };
-    expect(measure(object).needs).toMatchObject({ structuredOutput: false, wishes: ['response_format'] });
+    expect(measure(object).needs).toMatchObject({ structuredOutput: false, optionalParameters: ['response_format'] });
     const text = { response_format: { type: 'text' } };
-    expect(measure(text).needs).toMatchObject({ structuredOutput: false, wishes: [] });
+    expect(measure(text).needs).toMatchObject({ structuredOutput: false, optionalParameters: [] });
   });
 
   it('is the reasoning selection, in either spelling', () => {
@@ -65,8 +68,14 @@ describe('measureChat: what a request needs', () => {
     expect(measure({ reasoning: { effort: 'high' } }).needs.reasoningEffort).toBe('high');
     expect(measure({ reasoning: { enabled: false } }).needs.reasoningDisabled).toBe(true);
     expect(measure({ reasoning: { enabled: true } }).needs.reasoningDisabled).toBe(false);
-    const conflict = { reasoning_effort: 'low', reasoning: { effort: 'high' } };
-    expect(measure(conflict).needs.reasoningEffort).toBeUndefined();
+  });
+
+  it.each([
+    ['two efforts', { reasoning_effort: 'low', reasoning: { effort: 'high' } }],
+    ['an effort that is switched off', { reasoning_effort: 'low', reasoning: { enabled: false } }],
+    ['no effort that is switched on', { reasoning: { effort: 'none', enabled: true } }],
+  ])('refuses %s', (_, contradiction) => {
+    expect(() => measure(contradiction)).toThrow(/Send one of them/);
   });
 
   it('carries the output ceiling into both, needs and size', () => {
@@ -150,6 +159,31 @@ describe('measureChat: how large a request can be (design 5)', () => {
     expect(atMost({ tools: Array(9).fill(tool) }) - atMost({ tools: [tool] })).toBeGreaterThan(8 * 512);
     expect(atMost(says([image])) - atMost(says(''))).toBeGreaterThan(10_000);
     expect(measure(says([image])).needs.promptTokens).toBeGreaterThanOrEqual(1000);
+  });
+
+  it('counts schemas with references a second time, written out, and text beside them too', () => {
+    const item = { description: 'x'.repeat(1000) };
+    const properties = { a: { $ref: '#/$defs/i' }, b: { $ref: '#/$defs/i' } };
+    const f = { name: 'f', description: 'd'.repeat(5000), parameters: { $defs: { i: item }, properties } };
+    const tools = [{ type: 'function', function: f }];
+    expect(atMost({ tools })).toBeGreaterThan(JSON.stringify(tools).length + 3000);
+    expect(atMost({ tools })).toBeLessThan(15_000);
+    const schema = { items: { $ref: '#' } };
+    const response_format = { type: 'json_schema', json_schema: { name: 'n', schema } };
+    expect(atMost({ response_format })).toBeGreaterThan(2 ** 40);
+  });
+
+  it.each([
+    ['tools', (text: string) => ({ tools: [{ ...tool, function: { ...tool.function, description: text } }] })],
+    [
+      'response_format',
+      (text: string) => ({
+        response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { description: text } } },
+      }),
+    ],
+  ])('names %s whose schemas are too long to measure', (param, changes) => {
+    expect(measure(changes('x'.repeat(maxSchemaBytes / 2))).oversized).toBeUndefined();
+    expect(measure(changes('ü'.repeat(maxSchemaBytes / 2))).oversized).toMatchObject({ param });
   });
 
   it('estimates a token for every four bytes, and errs towards more where an answer must have room', () => {

@@ -1,14 +1,14 @@
 import { type ChatRequest, type EmbeddingsRequest, reasoningSelection } from '@sotto/wire';
-import { wishesOf } from '../parameters/used-parameters.ts';
+import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
-import { expandedSchemaBytes } from './schema-size.ts';
+import { expandedSchemaBytes, hasReferences } from './schema-size.ts';
 
-/** What templates add around content, in tokens: generous, because a hold must be a true bound. */
+/** Tokens that templates add around content. They are generous, because a hold must be a true bound. */
 export const allowance = { request: 64, message: 16, tool: 512, toolUse: 1024, format: 512, image: 49_152 } as const;
 const imageTokensLikely = 1_000;
 
-/** The output ceiling of a chat request; `conflict` where its two aliases differ (interface 2.3). */
+/** The output ceiling of a chat request; `conflict` where its two aliases differ. */
 export function requestedOutputTokens(request: ChatRequest): number | undefined | 'conflict' {
   const a = request.max_tokens ?? undefined;
   const b = request.max_completion_tokens ?? undefined;
@@ -23,45 +23,51 @@ interface Measured {
   readonly images: number;
 }
 
-/** The sizes of a chat request, and what it needs of a route. Reads lengths and kinds, keeps nothing of the content. */
+/**
+ * The longest JSON text of all tools together, and of a response format, in bytes. Models cannot use more, and a reader
+ * that writes references out would spend seconds on it.
+ */
+export const maxSchemaBytes = 1024 * 1024;
+
+/** A field with schemas that is longer than `maxSchemaBytes`. */
+export interface OversizedSchemas {
+  readonly param: 'tools' | 'response_format';
+  readonly bytes: number;
+}
+
+/**
+ * The sizes of a chat request, and what it needs of a route. Reads lengths and kinds, keeps nothing of the content.
+ * With `oversized` the request must be refused: its schemas were not measured. Throws where reasoning fields contradict each other.
+ */
 export function measureChat(
   request: ChatRequest,
   maxOutputTokens: number | undefined,
-): { readonly needs: Needs; readonly size: RequestSize } {
+): { readonly needs: Needs; readonly size: RequestSize; readonly oversized: OversizedSchemas | undefined } {
   const { bytes, reasoningBytes, images } = measureMessages(request.messages);
   const tools = request.tools ?? [];
-  const toolBytes = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools));
   const format = request.response_format;
-  const formatBytes = format?.type === 'json_schema' ? Buffer.byteLength(JSON.stringify(format)) : 0;
-  // Beside their text, for the bound: some providers write out what schemas refer to.
-  const schemas = [
-    format?.type === 'json_schema' ? format.json_schema.schema : undefined,
-    ...tools.map(({ function: { parameters } }) => parameters),
-  ];
-  const expandedBytes = schemas.reduce<number>(
-    (sum, schema) => sum + (schema == null ? 0 : expandedSchemaBytes(schema)),
-    0,
-  );
-  const allBytes = bytes + toolBytes + formatBytes;
+  const toolSizes = tools.length === 0 ? noSchemas : measureSchemas('tools', tools, parametersOf(tools));
+  const formatSizes =
+    format?.type === 'json_schema' ? measureSchemas('response_format', format, [format.json_schema.schema]) : noSchemas;
+  const allBytes = bytes + toolSizes.bytes + formatSizes.bytes;
   const messages = request.messages.length;
-  const selection = reasoningSelection(request);
-  const reasoning = selection === 'conflict' ? {} : selection;
   return {
     needs: {
       modelType: 'text',
       tools: tools.length > 0 && request.tool_choice !== 'none',
       vision: images > 0,
       structuredOutput: format?.type === 'json_schema',
-      wishes: wishesOf(request),
-      ...reasoningNeeds(reasoning),
+      optionalParameters: optionalParametersOf(request),
+      ...reasoningNeeds(reasoningSelection(request)),
       promptTokens: Math.ceil(allBytes / 4) + messages * 4 + images * imageTokensLikely,
       maxOutputTokens,
       encrypted: false,
     },
     size: {
       promptTokensAtMost:
-        bytes +
-        Math.max(toolBytes + formatBytes, expandedBytes) +
+        allBytes +
+        toolSizes.writtenOutBytes +
+        formatSizes.writtenOutBytes +
         reasoningBytes +
         allowance.request +
         messages * allowance.message +
@@ -72,8 +78,35 @@ export function measureChat(
       promptTokensLikely: Math.ceil(allBytes / 3) + messages * 8 + images * imageTokensLikely,
       maxOutputTokens,
     },
+    oversized: toolSizes.oversized ?? formatSizes.oversized,
   };
 }
+
+interface MeasuredSchemas {
+  readonly bytes: number;
+  /** With all references written out; 0 where there are none. */
+  readonly writtenOutBytes: number;
+  readonly oversized: OversizedSchemas | undefined;
+}
+
+const noSchemas: MeasuredSchemas = { bytes: 0, writtenOutBytes: 0, oversized: undefined };
+
+/** Measures a field by its JSON text. For the bound, schemas with references count a second time, written out. */
+function measureSchemas(
+  param: OversizedSchemas['param'],
+  field: object,
+  schemas: readonly (object | undefined)[],
+): MeasuredSchemas {
+  const text = JSON.stringify(field);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxSchemaBytes) return { ...noSchemas, oversized: { param, bytes } };
+  if (!hasReferences(text)) return { ...noSchemas, bytes };
+  const writtenOutBytes = schemas.reduce((sum, schema) => sum + expandedSchemaBytes(schema), 0);
+  return { ...noSchemas, bytes, writtenOutBytes };
+}
+
+const parametersOf = (tools: NonNullable<ChatRequest['tools']>) =>
+  tools.map(({ function: { parameters } }) => parameters);
 
 function measureMessages(messages: ChatRequest['messages']): Measured {
   let bytes = 0;
@@ -90,7 +123,11 @@ function measureMessages(messages: ChatRequest['messages']): Measured {
       }
     }
     if ('name' in message && message.name) bytes += Buffer.byteLength(message.name);
-    if (message.role === 'tool') bytes += Buffer.byteLength(message.tool_call_id);
+    if (message.role === 'tool') {
+      bytes += Buffer.byteLength(message.tool_call_id);
+      // Some providers are sent the images of a result in a message of their own.
+      if (typeof content !== 'string') bytes += allowance.message * 4;
+    }
     if (message.role === 'assistant') {
       for (const call of message.tool_calls ?? []) {
         bytes += Buffer.byteLength(call.id) + Buffer.byteLength(call.function.name + call.function.arguments);

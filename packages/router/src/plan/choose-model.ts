@@ -4,9 +4,9 @@ import type { MergedPolicy } from '../policy/merge-policy.ts';
 import { accept, type Decision, type Refusal, refuse } from '../policy/refusal.ts';
 import { bestLead, compareByStrategy } from './auto-strategy.ts';
 import { type Demands, demandsOf } from './demands.ts';
-import { type EligibilityRule, eligibilityRules, isPinnedToEncryption, lastFailing } from './eligibility.ts';
+import { isDominated, isTooDear } from './dominated.ts';
+import { type EligibilityRule, eligibilityRules, isNamed, lastFailing } from './eligibility.ts';
 import type { Needs } from './needs.ts';
-import { isOutdone, isTooDear } from './outdone.ts';
 import { type Lead, leadOf } from './plan-model.ts';
 import type { PlanningContext } from './planning-context.ts';
 import { modelFacts } from './route-facts.ts';
@@ -57,7 +57,7 @@ function likelyLeads(context: AutoContext, demands: Demands): readonly Lead[] {
   let usual: Lead | undefined;
   let isComplete = true;
   for (const model of autoModels(context, demands)) {
-    if (usual !== undefined && isSteady(usual) && isOutdone(model, usual.first, comparing)) {
+    if (usual !== undefined && isSteady(usual) && isDominated(model, usual.first, comparing)) {
       isComplete = false;
       continue;
     }
@@ -94,13 +94,17 @@ const typeOfRule = {
   price: 'no_provider_route_meets_price',
 } as const satisfies Record<EligibilityRule, Refusal['type']>;
 
-/** The type of the refusal that a model without a lead would get; undefined for one without routes. */
+/**
+ * The type of the refusal that a model without a lead would get; undefined for one without a route that `only` names.
+ * Routes that it does not name do not count, so that a request learns what keeps the named ones from serving it.
+ */
 function refusedAs(model: Model, demands: Demands): (typeof stages)[number]['type'] | undefined {
-  const furthest = lastFailing(modelFacts(model), demands);
+  const { only } = demands;
+  const named = modelFacts(model).filter((facts) => only === undefined || isNamed(only, facts));
+  const furthest = lastFailing(named, demands);
   if (furthest === -1) return undefined;
   const rule = eligibilityRules[furthest];
-  if (rule === undefined) return 'context_too_large';
-  return rule === 'only' && isPinnedToEncryption(model, demands) ? 'no_provider_route_meets_privacy' : typeOfRule[rule];
+  return rule === undefined ? 'context_too_large' : typeOfRule[rule];
 }
 
 function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof refuse> {
@@ -115,7 +119,15 @@ function refusalOf(context: AutoContext, demands: Demands): ReturnType<typeof re
     );
   }
   const stage = stages[furthest];
-  if (stage === undefined) return refuse('no_provider_route', 'There is no model that `/auto` may choose.');
+  if (stage === undefined) {
+    return demands.only === undefined
+      ? refuse('no_provider_route', 'There is no model that `/auto` may choose.')
+      : refuse(
+          'no_provider_route',
+          'No model that `/auto` may choose has a provider that `provider.only` names.',
+          'provider',
+        );
+  }
   const { type, lacks, param } = stage;
   const sentence = `No model that \`/auto\` may choose has a provider ${lacks}`;
   if (type !== 'no_provider_route_meets_privacy') return refuse(type, `${sentence}.`, param);

@@ -11,6 +11,7 @@ export interface Demands {
   readonly encrypted: boolean;
   readonly only: readonly string[] | undefined;
   readonly ignore: readonly string[];
+  readonly allow: readonly string[] | undefined;
   /** The offers that a route must have, as `offerBits`. */
   readonly offers: number;
   readonly strictly: boolean;
@@ -27,6 +28,7 @@ export const demandsOf = (policy: MergedPolicy, needs: Needs): Demands => ({
   encrypted: needs.encrypted,
   only: policy.only,
   ignore: policy.ignore,
+  allow: policy.allow,
   offers: offerBits(needs),
   strictly: policy.requireParameters,
   maxInput: policy.maxPrice.input,

@@ -30,7 +30,7 @@ export function firstFailing(facts: RouteFacts, demands: Demands): number {
   if ((facts.strength === e2ee) !== demands.encrypted) return 1;
   if (facts.strength < demands.floor) return 2;
   if (demands.only !== undefined && !isNamed(demands.only, facts)) return 3;
-  if (isNamed(demands.ignore, facts)) return 4;
+  if (isNamed(demands.ignore, facts) || demands.allow?.includes(facts.provider) === false) return 4;
   if ((facts.offers & demands.offers) !== demands.offers || !knowsEffort(facts.route, demands.needs)) return 5;
   if (demands.strictly && lackedParameters(facts.route, demands.needs).length > 0) return 6;
   if (facts.input > demands.maxInput || facts.output > demands.maxOutput) return 7;
@@ -38,7 +38,7 @@ export function firstFailing(facts: RouteFacts, demands: Demands): number {
 }
 
 /** Whether one of these entries of a policy names the provider of a route: `matchesProvider`, made quick. */
-function isNamed(entries: readonly string[], { provider, baseProvider }: RouteFacts): boolean {
+export function isNamed(entries: readonly string[], { provider, baseProvider }: RouteFacts): boolean {
   for (const entry of entries) if (entry === provider || entry === baseProvider) return true;
   return false;
 }
@@ -196,9 +196,20 @@ export function routesThatHold<Facts extends RouteFacts>(
   const fitting = routes.filter(({ route }) => holds(route, needs));
   const least = startsFrom === undefined ? 0 : strengthOf(startsFrom);
   if (fitting.some(({ strength }) => strength >= least)) return accept(fitting);
+  const considered = routes.filter(({ strength }) => strength >= least).map(({ route }) => route);
   const tier = startsFrom === undefined ? '' : ` at the tier \`${startsFrom}\``;
+  const largestOutput = Math.max(...considered.map((route) => route.maxOutputTokens ?? Number.POSITIVE_INFINITY));
+  if (needs.maxOutputTokens !== undefined && needs.maxOutputTokens > largestOutput) {
+    const most = `eligible providers of ${model.id}${tier} allow at most ${largestOutput}`;
+    return refuse('context_too_large', `\`max_tokens\` is ${needs.maxOutputTokens}; ${most}.`, 'max_tokens');
+  }
+  // Agents recognise a context overflow by these words, and shorten the conversation.
+  const largest = Math.max(...considered.map((route) => route.contextLength ?? Number.POSITIVE_INFINITY));
   const asked = `about ${needs.promptTokens} prompt tokens plus ${needs.maxOutputTokens ?? 1} of output`;
-  return refuse('context_too_large', `No eligible provider of ${model.id}${tier} holds ${asked}.`);
+  return refuse(
+    'context_too_large',
+    `The request has ${asked}; the maximum context length is ${largest} tokens at eligible providers of ${model.id}${tier}.`,
+  );
 }
 
 const quoted = (names: Iterable<string>): string =>

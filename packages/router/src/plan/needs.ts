@@ -11,7 +11,7 @@ export interface Needs {
   /** A JSON schema that the answer must follow. */
   readonly structuredOutput: boolean;
   /** Parameters that the body uses and could do without: a need only under `require_parameters`. */
-  readonly wishes: readonly ChatParameter[];
+  readonly optionalParameters: readonly ChatParameter[];
   readonly reasoningEffort: string | undefined;
   /** The request switches thinking off. */
   readonly reasoningDisabled: boolean;
@@ -31,7 +31,7 @@ export const noNeeds = (modelType: ModelType): Needs => ({
   tools: false,
   vision: false,
   structuredOutput: false,
-  wishes: [],
+  optionalParameters: [],
   reasoningEffort: undefined,
   reasoningDisabled: false,
   reasoningEnabled: false,

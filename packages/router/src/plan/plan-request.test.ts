@@ -217,6 +217,13 @@ describe('models to fall back to (design 6)', () => {
     expect(steps(catalog, { model: 'lab/a', models: [] })).toHaveLength(2);
   });
 
+  it('of another type are refused, wherever they stand', () => {
+    expect(refusalOf(decide(catalog, { model: 'lab/a', models: ['lab/embed'] }))).toMatchObject({
+      type: 'invalid_request',
+      message: expect.stringContaining('lab/embed'),
+    });
+  });
+
   it('an unknown one is 404, wherever it stands', () => {
     expect(refusalOf(decide(catalog, { model: 'lab/a', models: ['lab/none'] }))).toMatchObject({
       type: 'model_not_found',

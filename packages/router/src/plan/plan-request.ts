@@ -80,8 +80,8 @@ export function planRequest(request: RoutingRequest, needs: Needs, context: Plan
       for (const route of inOrder) if (!routes.has(route.id)) routes.set(route.id, route);
       first ??= planned.value;
     }
-    // A model nobody knows is the caller's mistake wherever it stands; a model without a route now just drops out.
-    else if (planned.refusal.type === 'model_not_found') return planned;
+    // An unknown model, or one of another type, is the caller's mistake anywhere; a model without a route now drops out.
+    else if (planned.refusal.type === 'model_not_found' || planned.refusal.type === 'invalid_request') return planned;
     else refusal ??= planned.refusal;
   }
   if (first === undefined) {

@@ -1,11 +1,11 @@
-import type { Preferences } from '@sotto/wire';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { RequestPreferences } from '../policy/merge-policy.ts';
 import type { RouteStatus } from './order-routes.ts';
 
 /** What every plan is made against: the models, the workspace, how the routes are, and who draws lots. */
 export interface PlanningContext {
   readonly catalog: Catalog;
-  readonly preferences: Preferences;
+  readonly preferences: RequestPreferences;
   readonly status: RouteStatus;
   /** From 0 inclusive to 1 exclusive: says which of the routes that share traffic goes first (interface 3.4). */
   readonly random: () => number;

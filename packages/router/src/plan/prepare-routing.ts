@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Measurements } from '../health/measurement.ts';
-import { latencyBound, scoreBound } from './outdone.ts';
+import { latencyBound, scoreBound } from './dominated.ts';
 
 const slice = 25;
 

@@ -3,13 +3,20 @@ import type { Route } from '../catalog/catalog.ts';
 import { measurementMinimum } from '../health/measurement.ts';
 import type { Needs } from './needs.ts';
 import type { RouteStatus } from './order-routes.ts';
-import { planRequest, type RoutingRequest } from './plan-request.ts';
+import { attemptsOf, type Plan, planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
+
+/**
+ * The routes of a plan that a request may be sent to by the time its ticket is used. With several attempts these are all:
+ * which ones are tried depends on the bodies and the penalties of then.
+ */
+export const sentTo = (plan: Plan): readonly Route[] => (plan.maxAttempts > 1 ? plan.routes : attemptsOf(plan));
 
 /**
  * The weakest class, no stronger than `weakest`, that any body of a request for named models could reach, found by
  * planning: which of several models serves depends on what the ones before it cannot do, and the shortcuts of
- * `weakestReachable` do not see that. A route is reachable if it is in the plan of some body while it measures best; so
+ * `weakestReachable` do not see that. A route is reachable if a body may be sent to it while it measures best and all others
+ * are penalized; so
  * for each route the bodies are planned that it can just take and that rule out as many others as possible. Only the
  * `likely` routes are asked about.
  */
@@ -33,7 +40,7 @@ export function weakestByPlanning(
     const status = favouring(route, routes);
     for (const body of hardestBodies(route, needs, { routes, severalModels: names.length > 1 })) {
       const plan = planRequest(request, body, { ...context, status });
-      for (const { privacyClass } of plan.ok ? plan.value.routes : []) {
+      for (const { privacyClass } of plan.ok ? sentTo(plan.value) : []) {
         if (comparePrivacy(privacyClass, found) < 0) found = privacyClass;
       }
     }
@@ -47,7 +54,7 @@ interface Scope {
   readonly severalModels: boolean;
 }
 
-/** A status in which every route is healthy, this one could not be faster, and all others could not be worse. */
+/** A status in which this route could not be faster, and all others are penalized and could not be worse. */
 function favouring(route: Route, routes: readonly Route[]): RouteStatus {
   const best = { successes: measurementMinimum, ttftMs: 0, tokensPerSecond: Number.MAX_SAFE_INTEGER };
   const worst = { successes: 0, ttftMs: Number.MAX_SAFE_INTEGER, tokensPerSecond: 0 };
@@ -55,7 +62,7 @@ function favouring(route: Route, routes: readonly Route[]): RouteStatus {
     measurements: new Map(
       routes.map(({ id }) => [id, { requests: measurementMinimum, ...(id === route.id ? best : worst) }]),
     ),
-    penalized: () => false,
+    penalized: ({ id }) => id !== route.id,
   };
 }
 

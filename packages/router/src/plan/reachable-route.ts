@@ -8,11 +8,12 @@ import { goesByTier, isWithinStepDown } from './plan-model.ts';
 import { modelFacts, type RouteFacts, strengthOf } from './route-facts.ts';
 
 /**
- * The weakest route of a model, weaker than `below`, that the plan of some body could hold at some time; undefined where
- * there is none. The demands are those of a body without needs.
+ * The weakest route of a model, weaker than `below`, that some body could be sent to at some time; undefined where there
+ * is none. The demands are those of a body without needs.
  *
- * A route is in a plan if the policy allows to step down to it, or if no stronger route is first. So for each route: is
- * there a body that it can take, and for which no stronger route that must go ahead of it is left? The more a body needs,
+ * A route is in a plan if the policy allows to step down to it, or if no stronger route is first. Where only one attempt
+ * is made, it must be first itself. So for each route: is there a body that it can take, and for which no stronger route
+ * that must go ahead of it is left? The more a body needs,
  * the longer its prompt and its answer, the more routes it rules out; the bodies to ask about are therefore those of
  * which the route itself could not take more. They need all that it offers and fill its window, and differ only in
  * how the window is shared between prompt and answer.
@@ -79,8 +80,11 @@ const takesAllOf = (one: Taker, other: Taker): boolean =>
 
 function isReachable(facts: RouteFacts, eligible: readonly RouteFacts[], demands: Demands): boolean {
   const { policy } = demands;
-  if (isWithinStepDown(facts.route, 'e2ee', policy)) return true;
-  const ahead = eligible.filter((other) => other.strength > facts.strength && mustGoAhead(other, facts, policy));
+  const mayFollow = isWithinStepDown(facts.route, 'e2ee', policy);
+  if (mayFollow && policy.maxAttempts > 1) return true;
+  // Where a step down to it is allowed, the penalties of stronger routes may bring it to the front.
+  const goesAhead = mayFollow ? goesAheadDespitePenalties : mustGoAhead;
+  const ahead = eligible.filter((other) => other.strength > facts.strength && goesAhead(other, facts, policy));
   // What offers less than the route is ruled out by a body that needs all that the route offers.
   const rivals = ahead
     .filter(({ offers }) => (offers & facts.offers) === facts.offers)
@@ -122,6 +126,12 @@ function mustGoAhead(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPol
     default:
       return policy.sort satisfies never;
   }
+}
+
+/** Whether a stronger route goes ahead of a weaker one even while it is penalized, as long as a body leaves both. */
+function goesAheadDespitePenalties(stronger: RouteFacts, weaker: RouteFacts, policy: MergedPolicy): boolean {
+  const [left, right] = [positionIn(policy.order, stronger.route), positionIn(policy.order, weaker.route)];
+  return left === right ? policy.sort === 'privacy' : left < right;
 }
 
 function positionIn(order: readonly string[], { publicProviderId }: Route): number {

@@ -1,35 +1,130 @@
+/** Stands for more bytes than any context window holds. */
+export const unboundedBytes = 2 ** 40;
+
+/** The most references whose parts are written out. Schemas of people and of generators have a few hundred at most. */
+const mostReferences = 2000;
+
+/** Whether JSON text has a name by which a schema refers to a part of itself. Quotes inside texts are escaped. */
+export const hasReferences = (json: string): boolean =>
+  json.includes('"$ref":') || json.includes('"$dynamicRef":') || json.includes('"$recursiveRef":');
+
 /**
- * How many bytes a JSON schema has where every `$ref` into it is written out: some providers do, and count the tokens of
- * that. A schema that refers to itself counts once a round. Linear in the schema, however often its parts are used.
+ * How many bytes a JSON schema has where every reference into it is written out: some providers do that, and bill its
+ * tokens. Linear in the schema, however often it uses its parts, and without recursion.
+ *
+ * Returns `unboundedBytes` where the size depends on the reader: references go in a circle, use `$dynamicRef`, an anchor
+ * or an address, or stand beside parts with their own `$id`. So it does for more than 2,000 references. Only the context
+ * window bounds such a request.
  */
 export function expandedSchemaBytes(schema: unknown): number {
-  const known = new Map<unknown, number>();
-  const underWay = new Set<unknown>();
-  const sizeOf = (node: unknown): number => {
-    if (typeof node !== 'object' || node === null) return Buffer.byteLength(JSON.stringify(node) ?? '');
-    const found = known.get(node);
-    if (found !== undefined) return found;
-    if (underWay.has(node)) return 0;
-    underWay.add(node);
-    let bytes = 2;
-    for (const [key, value] of Object.entries(node)) {
-      bytes += Buffer.byteLength(key) + 4 + sizeOf(value);
-      if (key === '$ref' && typeof value === 'string') bytes += sizeOf(targetOf(schema, value));
-    }
-    underWay.delete(node);
-    known.set(node, bytes);
-    return bytes;
+  if (!isContainer(schema)) return leafBytes(schema);
+  const sizes = new Map<object, number>();
+  const underWay = new Set<object>([schema]);
+  const path: Part[] = [];
+  let references = 0;
+  let hasOwnAddresses = false;
+  const open = (node: object): void => {
+    const part = openPart(node, schema);
+    references += part.references;
+    hasOwnAddresses ||= part.hasOwnAddress;
+    path.push(part);
   };
-  return sizeOf(schema);
+  open(schema);
+  for (let part = path.at(-1); part !== undefined; part = path.at(-1)) {
+    const isClear = references <= mostReferences && !(references > 0 && hasOwnAddresses);
+    if (part.bytes >= unboundedBytes || !isClear) return unboundedBytes;
+    const inner = part.inner.at(-1);
+    const known = inner === undefined ? undefined : sizes.get(inner);
+    if (inner === undefined) {
+      underWay.delete(part.node);
+      sizes.set(part.node, part.bytes);
+      path.pop();
+    } else if (known !== undefined) {
+      part.bytes += known;
+      part.inner.pop();
+    } else if (underWay.has(inner)) return unboundedBytes;
+    else {
+      underWay.add(inner);
+      open(inner);
+    }
+  }
+  return sizes.get(schema) ?? 0;
 }
 
-/** What a reference such as `#/$defs/item` points to; undefined for one that leads nowhere, or out of the schema. */
-function targetOf(schema: unknown, reference: string): unknown {
-  if (!reference.startsWith('#')) return undefined;
-  let node: unknown = schema;
-  for (const step of reference.split('/').slice(1)) {
-    if (typeof node !== 'object' || node === null) return undefined;
-    node = (node as Record<string, unknown>)[step.replaceAll('~1', '/').replaceAll('~0', '~')];
+/** An object or a list of a schema, while its size is worked out. */
+interface Part {
+  readonly node: object;
+  /** The parts that it holds or refers to, until their bytes are added. */
+  readonly inner: object[];
+  bytes: number;
+  references: number;
+  hasOwnAddress: boolean;
+}
+
+function openPart(node: object, root: object): Part {
+  const part: Part = { node, inner: [], bytes: 2, references: 0, hasOwnAddress: false };
+  const add = (value: unknown): void => {
+    if (isContainer(value)) part.inner.push(value);
+    else part.bytes += leafBytes(value);
+    part.bytes += 1;
+  };
+  if (Array.isArray(node)) {
+    for (const value of node) add(value);
+    return part;
+  }
+  for (const name in node) {
+    const value = (node as Fields)[name];
+    part.bytes += leafBytes(name) + 1;
+    add(value);
+    if (typeof value !== 'string') continue;
+    if (name === '$ref') {
+      part.references += 1;
+      const targets = targetsOf(root, value);
+      if (targets === undefined) part.bytes = unboundedBytes;
+      else for (const target of targets) add(target);
+    } else if (name === '$dynamicRef' || name === '$recursiveRef') part.bytes = unboundedBytes;
+    // Drafts 3 and 4 write `id`. Pointers below such a part start there, not at the root.
+    else if (node !== root && (name === '$id' || name === 'id')) part.hasOwnAddress = true;
+  }
+  return part;
+}
+
+/**
+ * Returns the parts that a pointer such as `#/$defs/item` may mean: readers differ in whether they decode percent signs.
+ * The set is empty where no part has that name. Undefined for an anchor or an address.
+ */
+function targetsOf(root: object, reference: string): ReadonlySet<unknown> | undefined {
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
+  const written = reference.slice(1);
+  return new Set([written, percentDecoded(written)].map((pointer) => at(root, pointer)).filter((t) => t !== undefined));
+}
+
+function percentDecoded(pointer: string): string {
+  try {
+    return decodeURIComponent(pointer);
+  } catch {
+    return pointer;
+  }
+}
+
+function at(root: object, pointer: string): unknown {
+  let node: unknown = root;
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (!isContainer(node) || !Object.hasOwn(node, name)) return undefined;
+    node = (node as Fields)[name];
   }
   return node;
 }
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** The bytes of a value as JSON, for most texts without writing it. */
+const leafBytes = (value: unknown): number =>
+  typeof value === 'string' && plainText.test(value)
+    ? value.length + 2
+    : Buffer.byteLength(JSON.stringify(value) ?? '');
+
+const plainText = /^[ !#-[\]-~]*$/;

@@ -1,5 +1,5 @@
 import type { ReasoningSelection, SealedChat } from '@sotto/wire';
-import { wishesOf } from '../parameters/used-parameters.ts';
+import { optionalParametersOf } from '../parameters/used-parameters.ts';
 import type { RequestSize } from './attempt-limits.ts';
 import { allowance } from './chat-needs.ts';
 import { type Needs, noNeeds, reasoningNeeds } from './needs.ts';
@@ -27,7 +27,7 @@ export function measureSealed({ reasoning, plaintextBytes, chat, maxOutputTokens
   return {
     needs: {
       ...noNeeds('text'),
-      wishes: chat === undefined ? [] : wishesOf(chat),
+      optionalParameters: chat === undefined ? [] : optionalParametersOf(chat),
       ...reasoningNeeds(reasoning),
       promptTokens: Math.ceil(plaintextBytes / 4) + messages * 4,
       maxOutputTokens,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyRoute, aRoute } from '../testing/fixtures.ts';
 import type { RequestSize } from './attempt-limits.ts';
-import { clampCounted, dearestSealedPrice, sealedHold, sealedTerms } from './sealed-terms.ts';
+import { dearestSealedPrice, sealedHold, sealedTerms } from './sealed-terms.ts';
 
 const size: RequestSize = { promptTokensAtMost: 1000, promptTokensLikely: 300, maxOutputTokens: 50 };
 const open = { contextLength: 5000, maxOutputTokens: 400 };
@@ -17,15 +17,17 @@ describe('the terms of a sealed request', () => {
       bounds: { promptTokens: 1000, completionTokens: 50 },
       prices: [cheap.price],
       flat: undefined,
+      mostOutputTokens: undefined,
     });
     expect(sealedHold(terms)).toBe(1_000_000n + 100_000n);
   });
 
-  it('where the body is sealed whole, are those of the dearest model at the address', () => {
+  it('where the body is sealed whole, are those of the dearest model at the address, for thrice its output', () => {
     const unknown = { ...size, maxOutputTokens: undefined };
     const terms = sealedTerms('frames', { route: cheap, neighbours: [dear], size: unknown });
-    expect(terms.bounds).toEqual({ promptTokens: 1000, completionTokens: 800 });
-    expect(sealedHold(terms)).toBe(3_000_000n + 800_000n);
+    expect(terms.bounds).toEqual({ promptTokens: 1000, completionTokens: 2400 });
+    expect(terms.mostOutputTokens).toBe(2400);
+    expect(sealedHold(terms)).toBe(1_000_000n + 4_800_000n);
     expect(dearestSealedPrice(terms, { promptTokens: 1000, producedBytes: 4 })).toBe(dear.price);
     expect(dearestSealedPrice(terms, { promptTokens: 1, producedBytes: 400 })).toBe(cheap.price);
   });
@@ -33,17 +35,11 @@ describe('the terms of a sealed request', () => {
   it('interface 4.2: where it was packed as well, are the full window and the full ceiling', () => {
     const terms = sealedTerms('none', { route: cheap, neighbours: [], size });
     expect(terms.flat).toMatchObject({ promptTokens: 5000, completionTokens: 400, cachedTokens: 0 });
+    expect(terms.mostOutputTokens).toBe(400);
     expect(sealedHold(terms)).toBe(5_000_000n + 800_000n);
   });
 
-  it('keep an estimate within what the request allowed', () => {
-    const terms = sealedTerms('fields', { route: cheap, neighbours: [], size });
-    const most = { promptTokens: 1000, producedBytes: 200 };
-    expect(clampCounted(terms, { promptTokens: 9000, producedBytes: 9000 })).toEqual(most);
-    expect(clampCounted(terms, { promptTokens: 3, producedBytes: 5 })).toEqual({ promptTokens: 3, producedBytes: 5 });
-  });
-
-  it('design 5: hold what any answer is charged, however long it is and however it ends', () => {
+  it('hold what any answer is charged, however long it is and however it ends', () => {
     const ends: RequestEnd[] = ['completed', 'client_left', 'provider_broke_while_held_back', 'total_time_ran_out'];
     const anySize = fc.record({
       promptTokensAtMost: fc.nat(9000),
@@ -58,10 +54,11 @@ describe('the terms of a sealed request', () => {
         if (first === undefined) return;
         const route = { ...first, contextLength: first.contextLength ?? 4096 };
         const terms = sealedTerms(by, { route, neighbours, size: own });
-        const counted = clampCounted(terms, { promptTokens: own.promptTokensLikely, producedBytes: bytes });
+        const counted = { promptTokens: own.promptTokensLikely, producedBytes: bytes };
         const price = dearestSealedPrice(terms, counted) ?? route.price;
         const holdNusd = sealedHold(terms);
-        const metered = meter({ end, reported: terms.flat, counted, price, holdNusd });
+        const { bounds } = terms;
+        const metered = meter({ end, reported: terms.flat, counted, bounds, price, holdNusd });
         expect(metered.excessNusd).toBe(0n);
         expect(metered.chargeNusd).toBeLessThanOrEqual(holdNusd);
         if (by === 'none') expect(metered).toMatchObject({ usage: terms.flat, estimated: false });

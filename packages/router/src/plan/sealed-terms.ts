@@ -1,16 +1,16 @@
 import {
-  bytesPerToken,
+  type CountedOutput,
+  clampUsage,
   cost,
   countedUsage,
   dearestCost,
-  type MeterReading,
   type Nusd,
   noUsage,
   type Price,
   type TokenBounds,
   type Usage,
 } from '@sotto/money';
-import type { RelayRule } from '@sotto/wire';
+import { type RelayRule, sealedOutputSlack } from '@sotto/wire';
 import type { Route } from '../catalog/catalog.ts';
 import { attemptBounds, type RequestSize } from './attempt-limits.ts';
 
@@ -22,12 +22,15 @@ export interface SealedTerms {
   readonly prices: readonly Price[];
   /** Where nothing of its size is known: what it is charged, whatever it was. */
   readonly flat: Usage | undefined;
+  /** An answer that must have more output tokens than this is ended, and charged; undefined where the body shows its ceiling. */
+  readonly mostOutputTokens: number | undefined;
 }
 
 /**
  * The terms of a sealed request on its route. `neighbours` are the routes at the same address: a body that was sealed
- * whole may name any of their models, so it is held and charged as the dearest of them. One that was packed as well is
- * charged the route's full context window and full output ceiling (interface 4.2).
+ * whole may name any of their models, so it is held and charged as the dearest of them. It may ask for several answers at
+ * once, so a multiple of the output ceiling is set aside. One that was packed as well is charged the route's full
+ * context window and full output ceiling.
  */
 export function sealedTerms(
   metering: RelayRule['metering'],
@@ -41,17 +44,18 @@ export function sealedTerms(
     const { contextLength } = route;
     if (contextLength === undefined) throw new Error('a text route without a context window');
     const bounds = { promptTokens: contextLength, completionTokens: route.maxOutputTokens ?? contextLength };
-    return { bounds, prices: [route.price], flat: { ...noUsage, ...bounds } };
+    const flat = { ...noUsage, ...bounds };
+    return { bounds, prices: [route.price], flat, mostOutputTokens: bounds.completionTokens };
   }
   const routes = metering === 'frames' ? [route, ...neighbours] : [route];
   const bounds = routes.map((one) => attemptBounds(one, size));
+  const ceiling = Math.max(...bounds.map(({ completionTokens }) => completionTokens));
+  const completionTokens = metering === 'frames' ? ceiling * sealedOutputSlack : ceiling;
   return {
-    bounds: {
-      promptTokens: Math.max(...bounds.map(({ promptTokens }) => promptTokens)),
-      completionTokens: Math.max(...bounds.map(({ completionTokens }) => completionTokens)),
-    },
+    bounds: { promptTokens: Math.max(...bounds.map(({ promptTokens }) => promptTokens)), completionTokens },
     prices: routes.map(({ price }) => price),
     flat: undefined,
+    mostOutputTokens: metering === 'frames' ? completionTokens : undefined,
   };
 }
 
@@ -65,18 +69,9 @@ export function sealedHold({ bounds, prices }: SealedTerms): Nusd {
   return most;
 }
 
-/** An estimate from lengths, kept within what the request allowed: text whose tokens are long is not more tokens. */
-export const clampCounted = (
-  { bounds }: SealedTerms,
-  { promptTokens, producedBytes }: MeterReading['counted'],
-): MeterReading['counted'] => ({
-  promptTokens: Math.min(promptTokens, bounds.promptTokens),
-  producedBytes: Math.min(producedBytes, bounds.completionTokens * bytesPerToken),
-});
-
-/** The price at which what was counted costs most. */
-export function dearestSealedPrice({ prices }: SealedTerms, counted: MeterReading['counted']): Price | undefined {
-  const usage = countedUsage(counted);
+/** The price at which the counted usage costs most. */
+export function dearestSealedPrice({ prices, bounds }: SealedTerms, counted: CountedOutput): Price | undefined {
+  const usage = clampUsage(countedUsage(counted), bounds);
   let dearest: { readonly price: Price; readonly cost: Nusd } | undefined;
   for (const price of prices) {
     const own = cost(usage, price);

@@ -1,4 +1,10 @@
-import { comparePrivacy, initialPreferences, type Preferences, type PrivacyClass } from '@sotto/wire';
+import {
+  comparePrivacy,
+  initialPreferences,
+  type Preferences,
+  type PrivacyClass,
+  type ProviderPolicyObject,
+} from '@sotto/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -23,7 +29,7 @@ import {
 } from '../testing/fixtures.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import { bestOfBand } from './planning-context.ts';
-import { weakestByPlanning } from './reach-by-planning.ts';
+import { sentTo, weakestByPlanning } from './reach-by-planning.ts';
 import { weakestReachableClass } from './weakest-class.ts';
 
 const decideClass = (catalog: Catalog, request: Partial<RoutingRequest> = {}, around: Surroundings = {}) =>
@@ -51,6 +57,32 @@ describe('weakestReachableClass (interface 2.4)', () => {
     expect(weakest(catalog, { provider: { minimum_privacy: 'private' } })).toBe('private');
     expect(weakest(catalog, { provider: { order: ['encl', 'anon'] } })).toBe('anonymous');
     expect(weakest(catalog, {}, { preferences: { fallback_floor: 'private' } })).toBe('private');
+  });
+
+  it('is the class of the one route that a single attempt must go to', () => {
+    const catalog = oneModel(tee, priv, anon);
+    const once = (provider: ProviderPolicyObject) => weakest(catalog, { provider: { ...provider, max_attempts: 1 } });
+    expect(once({ minimum_privacy: 'anonymous' })).toBe('tee');
+    expect(once({ order: ['encl', 'anon'] })).toBe('tee');
+    expect(once({ order: ['priv', 'encl'], sort: 'price' })).toBe('private');
+    const alone = { provider: { order: ['encl', 'anon'], allow_fallbacks: false } };
+    expect(weakest(catalog, alone)).toBe('tee');
+    expect(
+      weakest(catalog, { provider: { order: ['encl', 'anon'] } }, { preferences: { provider_max_attempts: 1 } }),
+    ).toBe('tee');
+    // Where the first route is too small or penalized, or lacks what the body needs, another one is first.
+    expect(once({ minimum_privacy: 'anonymous', sort: 'price' })).toBe('anonymous');
+    const small = oneModel({ ...tee, contextLength: 500 }, anon);
+    expect(weakest(small, alone)).toBe('anonymous');
+    expect(weakest(oneModel(tee, { ...anon, capabilities: able }), alone)).toBe('anonymous');
+  });
+
+  it('of several models is the class of the routes that a single attempt can go to', () => {
+    const catalog = aCatalog(aModel('lab/a', [tee]), aModel('lab/b', [anon]));
+    const provider = { minimum_privacy: 'anonymous', max_attempts: 1, sort: 'privacy' } as const;
+    expect(weakest(catalog, { model: 'lab/a', models: ['lab/b'], provider })).toBe('tee');
+    const longer = aCatalog(aModel('lab/a', [tee]), aModel('lab/b', [{ ...anon, contextLength: 2000 }]));
+    expect(weakest(longer, { model: 'lab/a', models: ['lab/b'], provider })).toBe('anonymous');
   });
 
   it.each(['tools', 'vision', 'structuredOutput'] as const)('counts bodies that need %s', (capability) => {
@@ -182,7 +214,7 @@ describe('weakestReachableClass never overstates', () => {
         ...[anyCatalog, anyPreferences, anyRequest, anyBodies(12), fc.array(anyStatus, { minLength: 2, maxLength: 3 })],
         (catalog, preferences, request, bodies, times) => {
           const random = bestOfBand;
-          const minting = { ...bodies[0], ...{ promptTokens: 0, maxOutputTokens: undefined, wishes: [] } };
+          const minting = { ...bodies[0], ...{ promptTokens: 0, maxOutputTokens: undefined, optionalParameters: [] } };
           const noBody = needing({ ...minting, tools: false, vision: false, structuredOutput: false });
           const [status = contextOf(catalog).status, ...later] = times;
           const promised = weakestReachableClass(request, noBody, { catalog, preferences, status, random });
@@ -190,7 +222,7 @@ describe('weakestReachableClass never overstates', () => {
           for (const then of [status, ...later]) {
             for (const body of [noBody, ...bodies]) {
               const plan = planRequest(request, body, { catalog, preferences, status: then, random });
-              for (const route of plan.ok ? plan.value.routes : []) {
+              for (const route of plan.ok ? sentTo(plan.value) : []) {
                 expect(comparePrivacy(route.privacyClass, accepted(promised))).toBeGreaterThanOrEqual(0);
               }
             }
@@ -242,7 +274,7 @@ describe('weakestReachableClass knows without planning', () => {
             const within = model === undefined ? context : { ...context, catalog: aCatalog(model) };
             const plan = planRequest(request, needs, within);
             if (!plan.ok) continue;
-            for (const { privacyClass } of plan.value.routes)
+            for (const { privacyClass } of sentTo(plan.value))
               if (comparePrivacy(privacyClass, slowly) < 0) slowly = privacyClass;
             const before: PrivacyClass = slowly;
             slowly = weakestByPlanning(request, needs, within, slowly);
@@ -266,7 +298,7 @@ describe('weakestReachableClass knows without planning', () => {
         const context = { catalog, preferences, status, random: bestOfBand };
         const plan = planRequest(request, needing(), context);
         fc.pre(plan.ok);
-        const now = accepted(plan).routes.map(({ privacyClass }) => privacyClass);
+        const now = sentTo(accepted(plan)).map(({ privacyClass }) => privacyClass);
         const weakestNow = now.reduce((weakest, each) => (comparePrivacy(each, weakest) < 0 ? each : weakest), 'e2ee');
         const slowly = weakestByPlanning(request, needing(), context, weakestNow);
         expectPromise(accepted(weakestReachableClass(request, needing(), context)), slowly, request.provider);

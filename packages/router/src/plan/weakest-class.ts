@@ -1,17 +1,14 @@
 import { autoModelId, comparePrivacy, type PrivacyClass, parseModelReference } from '@sotto/wire';
-import type { Model, Route } from '../catalog/catalog.ts';
-import { mergePolicy } from '../policy/merge-policy.ts';
+import type { Route } from '../catalog/catalog.ts';
 import { accept, type Decision } from '../policy/refusal.ts';
-import { readRequestPolicy } from '../policy/request-policy.ts';
-import { autoDemands, autoModels } from './choose-model.ts';
-import { type Demands, demandsOf } from './demands.ts';
 import { keptBy } from './eligibility.ts';
 import type { Needs } from './needs.ts';
 import { planRequest, type RoutingRequest } from './plan-request.ts';
 import type { PlanningContext } from './planning-context.ts';
-import { weakestByPlanning } from './reach-by-planning.ts';
+import { sentTo, weakestByPlanning } from './reach-by-planning.ts';
 import { reachableAfter, weakestReachable } from './reachable-route.ts';
 import { modelFacts, strengthOf } from './route-facts.ts';
+import { namesOf, scopeOf } from './scope.ts';
 
 /**
  * The weakest class that any body sent under this policy could reach: what a ticket promises (interface 2.4).
@@ -26,8 +23,8 @@ export function weakestReachableClass(
 ): Decision<PrivacyClass> {
   const plain = planRequest(request, needs, context);
   if (!plain.ok) return plain;
-  let weakest = weakestOf(plain.value.routes);
-  const names = [...new Set([request.model, ...(request.models ?? [])])];
+  let weakest = weakestOf(sentTo(plain.value));
+  const names = namesOf(request);
   weakest = weakestUnderLists(names, request, { needs, context, weakest });
   const isAuto = (name: string): boolean => parseModelReference(name).id === autoModelId;
   // Measurements and penalties may make `/auto` choose any of its models, and fall back from any to the others. Of named
@@ -69,25 +66,6 @@ function weakestUnderLists(
   );
   const found = weakestOf(able);
   return comparePrivacy(found, weakest) < 0 ? found : weakest;
-}
-
-/** Where one name of a request may lead, each model by itself. */
-function scopeOf(
-  name: string,
-  request: RoutingRequest,
-  needs: Needs,
-  context: PlanningContext,
-): { readonly models: readonly Model[]; readonly demands: Demands } {
-  const { id, suffix } = parseModelReference(name);
-  const own = readRequestPolicy(request.provider, suffix);
-  if (!own.ok) throw new Error('a policy that was planned with contradicts itself');
-  const policy = mergePolicy(context.preferences, own.value);
-  if (id === autoModelId) {
-    const demands = autoDemands(policy, needs, context.preferences);
-    return { models: autoModels(context, demands), demands };
-  }
-  const model = context.catalog.models.get(id);
-  return { models: model === undefined ? [] : [model], demands: demandsOf(policy, needs) };
 }
 
 const weakestOf = (routes: readonly Route[]): PrivacyClass =>

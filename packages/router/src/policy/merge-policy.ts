@@ -11,12 +11,20 @@ import type { RequestPolicy } from './request-policy.ts';
 
 export type Sort = RequestSort | 'default';
 
+/** Preferences as a plan takes them: a workspace's own, or what a ticket says of them. */
+export interface RequestPreferences extends Preferences {
+  /** The public ids of the only providers that may serve; absent: all that are not ignored. */
+  readonly provider_allow?: readonly string[];
+}
+
 /** What a request and its workspace together demand of routes. */
 export interface MergedPolicy {
   readonly order: readonly string[];
   /** Undefined: every provider that is not ignored. */
   readonly only: readonly string[] | undefined;
   readonly ignore: readonly string[];
+  /** The public ids of the only providers that the workspace allows; undefined: all that are not ignored. */
+  readonly allow: readonly string[] | undefined;
   readonly maxAttempts: number;
   readonly sort: Sort;
   /** The workspace's boundary: the weakest class any of its requests may use. */
@@ -35,7 +43,7 @@ export interface MergedPolicy {
 }
 
 /** Merges a request's policy into its workspace's preferences: the request may only tighten (interface 2.8). */
-export function mergePolicy(preferences: Preferences, request: RequestPolicy): MergedPolicy {
+export function mergePolicy(preferences: RequestPreferences, request: RequestPolicy): MergedPolicy {
   const boundary = boundaryClass[preferences.privacy_boundary];
   const sort = request.suffixSort ?? (request.unset ? preferences.provider_sort : (request.sort ?? 'privacy'));
   const stated = request.minimum_privacy;
@@ -48,6 +56,7 @@ export function mergePolicy(preferences: Preferences, request: RequestPolicy): M
     order: request.order ?? [],
     only: request.only,
     ignore: [...preferences.provider_ignore, ...(request.ignore ?? [])],
+    allow: preferences.provider_allow,
     maxAttempts: fallbacks ? Math.min(preferences.provider_max_attempts, request.max_attempts ?? 3) : 1,
     sort,
     boundary,

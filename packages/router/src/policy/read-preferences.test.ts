@@ -1,5 +1,6 @@
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
+import { accepted } from '../testing/fixtures.ts';
 import { readPreferences } from './read-preferences.ts';
 
 const kept: Preferences = {
@@ -45,18 +46,23 @@ describe('preferences that are put (interface 2.8)', () => {
     expect(() => readPreferences({ provider_quantizations: [] })).toThrow(/Unknown field `provider_quantizations`/);
   });
 
-  it('cannot let a fallback, or /auto, go below the boundary', () => {
-    expect(readPreferences({ privacy_boundary: 'Private', fallback_floor: 'anonymous' })).toMatchObject({
-      refusal: { type: 'invalid_request', param: 'fallback_floor' },
-    });
-    const auto = { ...initialPreferences.auto, tiers: 'Standard' };
-    expect(readPreferences({ privacy_boundary: 'Private', auto })).toMatchObject({ refusal: { param: 'auto.tiers' } });
+  it('take null for a field that was left out, and for none where that is a value', () => {
+    const nothing = { provider_sort: null, privacy_boundary: null, auto: null, max_price: null };
+    expect(readPreferences(nothing, kept)).toEqual(readPreferences({ max_price: null }, kept));
   });
 
-  it('raise with the boundary what was below it and is not named', () => {
-    expect(readPreferences({ privacy_boundary: 'Maximum' }, kept)).toMatchObject({
-      ok: true,
-      value: { fallback_floor: 'tee', auto: { tiers: 'Maximum' } },
+  it('refuse a new choice for fallbacks that is below the boundary', () => {
+    expect(readPreferences({ privacy_boundary: 'Private', fallback_floor: 'anonymous' }, kept)).toMatchObject({
+      refusal: { type: 'invalid_request', param: 'fallback_floor' },
     });
+  });
+
+  it('keep what was chosen for fallbacks and /auto when the boundary rises and falls', () => {
+    const raised = accepted(readPreferences({ privacy_boundary: 'Maximum' }, kept));
+    expect(raised).toMatchObject({ fallback_floor: 'private', auto: { tiers: 'Private' } });
+    const again = accepted(readPreferences({ ...raised, privacy_boundary: 'Standard' }, raised));
+    expect(again).toEqual({ ...raised, privacy_boundary: 'Standard' });
+    const whole = { ...again, fallback_floor: 'private', privacy_boundary: 'Maximum' } as const;
+    expect(readPreferences(whole, again)).toEqual({ ok: true, value: whole });
   });
 });

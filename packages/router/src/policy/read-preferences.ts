@@ -3,8 +3,8 @@ import {
   comparePrivacy,
   initialPreferences,
   type Preferences,
+  parseRequest,
   preferencesSchema,
-  requestError,
 } from '@sotto/wire';
 import { accept, type Decision, refuse } from './refusal.ts';
 
@@ -17,44 +17,42 @@ const replaced = [
   'provider_ignore',
 ] as const satisfies readonly (keyof Preferences)[];
 
+const sentSchema = preferencesSchema.partial();
+
+/** The fields of which null is a value: none. Elsewhere it stands for a field that was left out. */
+const nullable: ReadonlySet<string> = new Set<keyof Preferences>(['fallback_floor', 'max_price']);
+
 /**
- * Reads preferences as somebody sends them, on top of what the workspace has. Of the five fields, what is absent is as
- * in a new workspace. Throws the `ServiceError` that names the field where one is malformed; refuses a contradiction.
+ * Reads preferences as somebody sends them, on top of what the workspace has; a draft is on top of a new workspace's. Of
+ * the five fields, what is absent is as in a new workspace. Throws the `ServiceError` that names the field where one is
+ * malformed.
+ *
+ * What the workspace chose for fallbacks and `/auto` may be below its boundary: each plan goes by the stronger of both, so
+ * a boundary that is raised and lowered again leaves these choices as they were. A choice for fallbacks that is new and
+ * below the boundary is refused.
  */
-export function readPreferences(sent: unknown, kept: Preferences = initialPreferences): Decision<Preferences> {
-  const parsed = preferencesSchema.partial().safeParse(sent);
-  if (!parsed.success) throw requestError(parsed.error);
+export function readPreferences(sent: unknown, kept?: Preferences): Decision<Preferences> {
+  const asked = parseRequest(sentSchema, withoutOmissions(sent));
   const fresh = Object.fromEntries(replaced.map((field) => [field, initialPreferences[field]]));
-  const preferences = preferencesSchema.parse({ ...kept, ...fresh, ...withoutUndefined(parsed.data) });
-  const boundary = boundaryClass[preferences.privacy_boundary];
-  const { fallback_floor: floor, auto } = preferences;
-  if (floor !== null && comparePrivacy(floor, boundary) < 0) {
-    if (parsed.data.fallback_floor != null) {
-      return refuse(
-        'invalid_request',
-        `\`fallback_floor\` is \`${floor}\`, below the privacy boundary (${preferences.privacy_boundary}): it takes \`${boundary}\` or stronger.`,
-        'fallback_floor',
-      );
-    }
-    // The boundary has risen above what the workspace allowed before.
-    return accept(raised({ ...preferences, fallback_floor: boundary }, parsed.data.auto !== undefined));
+  const preferences = preferencesSchema.parse({
+    ...(kept ?? initialPreferences),
+    ...fresh,
+    ...withoutUndefined(asked),
+  });
+  const { fallback_floor: floor, privacy_boundary: named } = preferences;
+  const boundary = boundaryClass[named];
+  const isNew = kept !== undefined && floor !== kept.fallback_floor;
+  if (isNew && floor !== null && comparePrivacy(floor, boundary) < 0) {
+    const message = `\`fallback_floor\` is \`${floor}\`, below the privacy boundary (${named}): it takes \`${boundary}\` or stronger.`;
+    return refuse('invalid_request', message, 'fallback_floor');
   }
-  if (parsed.data.auto !== undefined && comparePrivacy(boundaryClass[auto.tiers], boundary) < 0) {
-    return refuse(
-      'invalid_request',
-      `\`auto.tiers\` is \`${auto.tiers}\`, below the privacy boundary: it takes \`${preferences.privacy_boundary}\` or stronger.`,
-      'auto.tiers',
-    );
-  }
-  return accept(raised(preferences, parsed.data.auto !== undefined));
+  return accept(preferences);
 }
 
-/** Lifts what `/auto` may use to the boundary, where that was not sent but is older than the boundary. */
-function raised(preferences: Preferences, isAutoSent: boolean): Preferences {
-  const { auto, privacy_boundary } = preferences;
-  const isBelow = comparePrivacy(boundaryClass[auto.tiers], boundaryClass[privacy_boundary]) < 0;
-  return isBelow && !isAutoSent ? { ...preferences, auto: { ...auto, tiers: privacy_boundary } } : preferences;
-}
+const withoutOmissions = (sent: unknown): unknown =>
+  typeof sent !== 'object' || sent === null || Array.isArray(sent)
+    ? sent
+    : Object.fromEntries(Object.entries(sent).filter(([name, value]) => value !== null || nullable.has(name)));
 
 const withoutUndefined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -179,7 +179,7 @@ export function decisionOf({ cells, catalog }: Example): string {
     tools: body.tools ?? false,
     vision: body.images ?? false,
     structuredOutput: body.schema ?? false,
-    wishes: body.json ? ['response_format'] : [],
+    optionalParameters: body.json ? ['response_format'] : [],
     reasoningEffort: body.effort,
     reasoningDisabled: body.thinking === false,
     promptTokens: body.prompt ?? 0,

@@ -311,7 +311,7 @@ export const anyBodies = (count: number): fc.Arbitrary<Needs[]> =>
           tools: fc.boolean(),
           vision: fc.boolean(),
           structuredOutput: fc.boolean(),
-          wishes: fc.subarray(['response_format', 'seed', 'stop'] as const),
+          optionalParameters: fc.subarray(['response_format', 'seed', 'stop'] as const),
           promptTokens: fc.constantFrom(0, 400, 501, 950, 1501, 3900),
           maxOutputTokens: fc.constantFrom(undefined, 1, 101, 501, 1501),
         }),

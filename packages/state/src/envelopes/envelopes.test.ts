@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openAccountRef, sealAccountRef } from './account-ref.ts';
 import { apiKeyKind, createApiKey, hashSecret } from './api-key.ts';
 import { type Settlement, signSettlement, verifySettlement } from './settlement.ts';
-import { bindingsOf, openTicket, sealTicket, type TicketEnvelope } from './ticket.ts';
+import { bindingsOf, openTicket, roundedExpiry, sealTicket, type TicketEnvelope } from './ticket.ts';
 
 const key = randomBytes(32);
 const ref = { accountId: randomUUID(), workspaceId: randomUUID(), keyId: randomUUID() };
@@ -34,12 +34,11 @@ describe('account references', () => {
 
 describe('tickets', () => {
   const envelope: TicketEnvelope = {
-    v: 1,
+    v: 2,
     shard: 3,
-    generation: 7,
-    expiresAt: 1_800_000_000_000,
+    expiresAt: roundedExpiry(1_800_000_000_000),
     bindings: bindingsOf({ operation: 'chat', model: 'acme/small', reasoning: {} }),
-    preferences: initialPreferences,
+    preferences: { ...initialPreferences, provider_allow: ['acme'] },
     accountRef: sealAccountRef(key, ref),
   };
 
@@ -66,6 +65,51 @@ describe('tickets', () => {
     expect(openTicket([other], tickets[0] ?? '')).toBeUndefined();
   });
 
+  it('have one of few lengths, so that the length does not tell workspaces apart', () => {
+    const lengthOf = (providers: number): number => {
+      const provider_allow = Array.from({ length: providers }, (_, index) => `provider-${index}`);
+      return sealTicket(key, { ...envelope, preferences: { ...initialPreferences, provider_allow } }).length;
+    };
+    const lengths = Array.from({ length: 150 }, (_, providers) => lengthOf(providers));
+    // 1024 and 2048 bytes with nonce and tag, in base64url, behind the prefix.
+    expect([...new Set(lengths)]).toEqual([1413, 2778]);
+  });
+
+  it('say when they expire to the hour, so that those bought together are not told by it', () => {
+    const bought = Date.UTC(2027, 0, 15, 8, 20, 0, 123);
+    expect(roundedExpiry(bought)).toBe(Date.UTC(2027, 0, 15, 9));
+    expect(roundedExpiry(bought + 1)).toBe(roundedExpiry(bought));
+    expect(roundedExpiry(Date.UTC(2027, 0, 15, 9))).toBe(Date.UTC(2027, 0, 15, 9));
+  });
+
+  it('say nothing of `/auto` where they are not for it, and are planned with all the same', () => {
+    const { auto: _, ...withoutAuto } = initialPreferences;
+    const opened = openTicket(key, sealTicket(key, { ...envelope, preferences: withoutAuto }));
+    expect(opened?.preferences).toEqual(initialPreferences);
+  });
+
+  it('of the first form, from the version before, are read and written as that version did', () => {
+    const opened = openTicket(Buffer.alloc(32, 7), fromVersionBefore);
+    expect(opened).toEqual({
+      v: 1,
+      shard: 3,
+      generation: 7,
+      expiresAt: 1_800_000_000_000,
+      bindings: envelope.bindings,
+      preferences: {
+        ...initialPreferences,
+        provider_ignore: ['acme'],
+        auto: { ...initialPreferences.auto, tiers: 'Maximum' },
+      },
+      accountRef: 'sealed-for-control',
+    });
+    if (opened === undefined) return;
+    const again = sealTicket(Buffer.alloc(32, 7), opened);
+    // The nonce differs; neither is filled up.
+    expect(again.length).toBe(fromVersionBefore.length);
+    expect(openTicket(Buffer.alloc(32, 7), again)).toEqual(opened);
+  });
+
   it('stay short enough for a header however long the workspace lists are', () => {
     const ids = Array.from({ length: 500 }, (_, i) => `creator-${i}/model-number-${i}`);
     const preferences = {
@@ -87,6 +131,19 @@ describe('tickets', () => {
     expect(bind({ max_attempts: 2 })).not.toBe(bind({ max_attempts: 1 }));
   });
 });
+
+/** Sealed by a version that knew this form only, with a key of 32 bytes of 7. */
+const fromVersionBefore = `sotto_tkt_${[
+  'uQPfAeC5UmjgAIloM4UMM7b-stFTNQuUjd1dBUu0czMx83QBePQT3CLJNgUlvtpS9oIe4BW2QLrLMqSkNPQGY7iGyWC1I2pbbLf6',
+  '4BInHlqm-IKowHDS8h42IPbxrRRIJNu_w4FLhOdv61C3Q6bCsNX552_Trgt4kDFfkny4Q-U3oZxXTmFz15xKPw3kmShKHbMGJ_6P',
+  'rDzKuTJs0m09ZeddX3Ibu1SDDPtagA7YHin890dalINlX0w6Wv8TIWIbfwzb9a9rqTU-zT7c3-iSSKrO4mOcJ4OKkvIGqHIPOEp-',
+  '193kpHfZXA1rLxwV2IixQBPDdRumo5Ul6ndhY4wqmpxU2JRFUkULO3XHGsxsgnjDDdb5XDNT4BK7J47sgmACJjiydbqs4XxTqh0y',
+  '5THzwDg4I8x1gjuizj-YUBzI1OFw8KcxqqlMIB56QajivQLLGYnG0Bt9wbCeVvVLvAcFZA9PQd_IZwy5yfOsC7EF_0QZoeXapp5a',
+  'CjDx0hJ9BmAjq_8rQI5jBxLV0SObi2_Ec70HKQ4eIruu9SLJk7EX9WUWiZNFF7RR4MnNc4wW4AwCV5aNSGcuTmUtL1V3lh0V4HUx',
+  '_KOwalCTU09mO4q29NMI8tT-nUTV1mSheE7Uwlf6KUxAWtMQ_4Gv8UZUxQGzRkw1nA04vWheSx5bNFAyu2nTADO1bfUQ6LnxsTSi',
+  '6FKDa_XMVw1wkKXF_QJ0GA1Sh3K2GUeXhumYA731DSpPrhVi9xD1zHq86kWvGGcAkGGAppbtql4JYqvv0i-SITwDETCU21gVm0QA',
+  'md9I',
+].join('')}`;
 
 describe('settlements', () => {
   const settlement: Settlement = {

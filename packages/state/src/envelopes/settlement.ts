@@ -31,6 +31,11 @@ export const settlementSchema = z.object({
   fallback: z.boolean(),
   status: z.enum(usageStatuses),
   estimated: z.boolean(),
+  /**
+   * The client left before it had anything: the ledger waives the charge while the account's allowance lasts. Absent:
+   * false. A ledger of before this field books the charge.
+   */
+  waivable: z.boolean().optional(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
 
@@ -42,3 +47,12 @@ export const signSettlement = (key: Buffer, settlement: Settlement): Signed => s
 /** Reads a settlement; undefined where its MAC is wrong or it is of no version we read. */
 export const verifySettlement = (keys: Keys, signed: Signed): Settlement | undefined =>
   settlementSchema.safeParse(verify(keys, purpose, signed)).data;
+
+/** Reads a settlement whose MAC was verified before; undefined where it is not one that this version reads. */
+export function parseSettlement(payload: string): Settlement | undefined {
+  try {
+    return settlementSchema.safeParse(JSON.parse(payload)).data;
+  } catch {
+    return undefined;
+  }
+}

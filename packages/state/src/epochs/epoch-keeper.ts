@@ -2,8 +2,9 @@ import type { AccountRef } from '../envelopes/account-ref.ts';
 import { verifyDeclaration } from '../envelopes/declaration.ts';
 import type { Keys } from '../envelopes/keys.ts';
 import { verifySettlement } from '../envelopes/settlement.ts';
+import { newestTicketForm, type TicketForm } from '../envelopes/ticket.ts';
 import { joinShard, leaseGraceMs, leaseMs } from '../membership/lease-keeper.ts';
-import { mayHold } from '../membership/membership.ts';
+import { mayHold, ticketFormFor } from '../membership/membership.ts';
 import type { Declared, EpochPort, MembershipPort, ProjectionPort, RestoredAmount, ShardMembers } from '../ports.ts';
 import { shards as allShards } from '../shard.ts';
 import { forEachReachable, StateUnavailableError } from '../unavailable.ts';
@@ -69,14 +70,24 @@ export class EpochKeeper {
   #noted = '';
   #notedAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
+  readonly #ticketForms = new Map<number, TicketForm>();
   isSettled = false;
 
   constructor(deps: EpochKeeperDependencies) {
     this.#deps = deps;
   }
 
+  /**
+   * The form in which to mint tickets: the newest that every broker reads that is in a shard, or was in the last day. So a
+   * broker that restarts, or goes back to the version before, can still open what clients hold.
+   */
+  get ticketForm(): TicketForm {
+    const { shards = allShards } = this.#deps;
+    return shards.every((shard) => this.#ticketForms.get(shard) === newestTicketForm) ? newestTicketForm : 1;
+  }
+
   /** Looks at every shard and does what is to be done. Called twice a second, and more often while not settled. */
-  async tend(): Promise<void> {
+  async maintain(): Promise<void> {
     const { state, ledger, onOpened, now, shards = allShards } = this.#deps;
     const ready = new Map<number, ShardMembers & { readonly epoch: number }>();
     const clients = new Map<number, readonly string[]>();
@@ -133,13 +144,14 @@ export class EpochKeeper {
   async #begun(shard: number): Promise<(ShardMembers & { readonly epoch: number }) | undefined> {
     const { state } = this.#deps;
     const members = await state.readMembers(shard);
-    const { epoch } = members;
+    const { epoch, clients, gone, declared } = members;
+    this.#ticketForms.set(shard, ticketFormFor([...clients, ...gone, ...declared.map(({ client }) => client)]));
     const known = await this.#knownEpoch(shard, epoch);
     if (epoch !== undefined && epoch >= known) return { ...members, epoch };
     // An older epoch came back with a replica: nobody may have noticed yet.
     if (epoch !== undefined) await state.discardEpoch(shard, epoch);
     if (!(await state.beginEpoch(shard, known + 1))) return undefined;
-    return { epoch: known + 1, isOpen: false, clients: [], declared: [] };
+    return { epoch: known + 1, isOpen: false, clients: [], gone: [], declared: [] };
   }
 
   readonly #known = new Map<number, number>();

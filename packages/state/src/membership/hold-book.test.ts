@@ -33,7 +33,7 @@ class SlowLedger {
         await this.whileMarkIsAsked();
         return { streamId: `1-${this.acknowledged}`, epoch: this.epoch };
       },
-      readHolds: async () => [],
+      readOwnHolds: async () => [],
       join: () => Promise.reject(new Error('not asked here')),
       leave: async () => {},
     } satisfies HoldBookDependencies['state'],
@@ -70,10 +70,10 @@ class SlowLedger {
   }
 
   /** What the next look asks for, some seconds later. */
-  async tend(seconds: number): Promise<void> {
+  async resend(seconds: number): Promise<void> {
     this.#forget();
     this.now += seconds * 1000;
-    await this.book.tend();
+    await this.book.resend();
   }
 }
 
@@ -81,7 +81,7 @@ describe('the hold book', () => {
   it('sends thousands that the ledger leaves lying again a few at a time', async () => {
     const slow = new SlowLedger();
     await slow.settle(3, 2000);
-    await slow.tend(16);
+    await slow.resend(16);
     expect(new Set(slow.settled).size).toBe(2000);
     expect(slow.mostUnderWay).toBe(resentAtOnce);
   });
@@ -90,19 +90,19 @@ describe('the hold book', () => {
     const slow = new SlowLedger();
     await slow.settle(3, 100);
     slow.acknowledged = 40;
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.book.size).toBe(60);
     // Sent again, all sixty stand behind the hundred: what was said of their first places says nothing about them.
-    await slow.tend(16);
+    await slow.resend(16);
     expect(slow.settled).toHaveLength(60);
     slow.acknowledged = 100;
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.book.size).toBe(60);
     slow.acknowledged = 130;
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.book.size).toBe(30);
     slow.acknowledged = 160;
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.book.size).toBe(0);
   });
 
@@ -111,7 +111,7 @@ describe('the hold book', () => {
     await slow.settle(3, 10);
     slow.acknowledged = 1000;
     slow.whileMarkIsAsked = () => slow.settle(3, 1, 'meanwhile');
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.book.size).toBe(1);
   });
 
@@ -120,10 +120,10 @@ describe('the hold book', () => {
     await slow.settle(3, 100);
     slow.epoch = 2;
     slow.acknowledged = 1000;
-    await slow.tend(1);
+    await slow.resend(1);
     expect(new Set(slow.settled).size).toBe(100);
     expect(slow.book.size).toBe(100);
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.asked).toBe(0);
     expect(slow.book.size).toBe(0);
   });
@@ -137,10 +137,10 @@ describe('the hold book', () => {
     const order = { right, accountRef: 'ref', generation: 1, amountNusd: 1n, estimatedTokens: 1 };
     const redeem = (): Promise<unknown> => slow.book.redeem({ ...order, shard: 1, holdId: 'next' });
     await expect(redeem()).rejects.toMatchObject({ attempted: false });
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.cancelled).toHaveLength(0);
     slow.acknowledged = 1;
-    await slow.tend(1);
+    await slow.resend(1);
     // This state answers no redeem: it was asked.
     await expect(redeem()).rejects.toMatchObject({ attempted: true });
   });
@@ -150,7 +150,7 @@ describe('the hold book', () => {
     slow.away.add(1);
     await slow.settle(1, 500);
     await slow.settle(2, 500);
-    await slow.tend(16);
+    await slow.resend(16);
     expect(new Set(slow.settled).size).toBe(500);
     expect(slow.settled.every((holdId) => holdId.startsWith('2/'))).toBe(true);
     expect(slow.asked).toBe(500 + resentAtOnce);
@@ -160,12 +160,12 @@ describe('the hold book', () => {
     const slow = new SlowLedger();
     slow.away.add(1);
     await slow.settle(1, 500);
-    for (let look = 0; look < 10; look += 1) await slow.tend(1);
+    for (let look = 0; look < 10; look += 1) await slow.resend(1);
     expect(slow.book.unsent).toBe(500);
     slow.away.delete(1);
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.book.unsent).toBeLessThanOrEqual(10 * resentAtOnce);
-    await slow.tend(5);
+    await slow.resend(5);
     expect(slow.book.unsent).toBe(0);
   });
 
@@ -187,13 +187,13 @@ describe('the hold book', () => {
       await expect(slow.book.redeem({ ...order, shard: 1, holdId: `${n}` })).rejects.toThrow(StateUnavailableError);
     }
     await new Promise((resolve) => setImmediate(resolve));
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.asked).toBe(resentAtOnce);
     slow.away.delete(1);
-    await slow.tend(1);
+    await slow.resend(1);
     expect(new Set(slow.cancelled).size).toBe(300);
     expect(slow.mostUnderWay).toBe(resentAtOnce);
-    await slow.tend(1);
+    await slow.resend(1);
     expect(slow.asked).toBe(0);
   });
 });

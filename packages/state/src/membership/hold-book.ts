@@ -43,7 +43,7 @@ interface Accepted {
 }
 
 export interface HoldBookDependencies {
-  readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'watermark' | 'readHolds'> & MembershipPort;
+  readonly state: Pick<AdmissionPort, 'redeem' | 'cancel' | 'settle' | 'watermark' | 'readOwnHolds'> & MembershipPort;
   readonly macKey: Buffer;
   /** A clock in ms that never jumps. */
   readonly now: () => number;
@@ -133,7 +133,7 @@ export class HoldBook {
   }
 
   /** Sends again what is due and forgets what is acknowledged. Called every second. */
-  async tend(): Promise<void> {
+  async resend(): Promise<void> {
     await inTurns([...this.#doubtful.values()], (doubtful) => this.#undo(doubtful));
     await this.#forgetAcknowledged();
     const now = this.#deps.now();
@@ -153,8 +153,7 @@ export class HoldBook {
    */
   async reconcile(shard: number): Promise<number> {
     const { state } = this.#deps;
-    const { client } = state.membership.caller(shard);
-    const strays = (await state.readHolds(shard, client)).filter(
+    const strays = (await state.readOwnHolds(shard)).filter(
       (id) => !this.#open.has(id) && !this.#doubtful.has(id) && !this.#asked.has(id),
     );
     const again = strays.filter((id) => this.#strays.has(`${shard} ${id}`));
@@ -230,7 +229,7 @@ export class HoldBook {
 
   /**
    * The ledger acknowledges in the order of the stream: within an epoch nothing is looked at behind the first that is not
-   * acknowledged. Nothing but `tend` sends again, so that what was there when the mark was asked for is still in front.
+   * acknowledged. Nothing but `resend` sends again, so that what was there when the mark was asked for is still in front.
    */
   async #forgetAcknowledged(): Promise<void> {
     for (const [shard, accepted] of this.#accepted) {

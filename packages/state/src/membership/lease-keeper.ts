@@ -18,7 +18,7 @@ export interface LeaseKeeperDependencies {
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDependencies;
   readonly #shards: readonly number[];
-  readonly #tending = new Set<number>();
+  readonly #renewing = new Set<number>();
   #isOpen = false;
 
   constructor(deps: LeaseKeeperDependencies) {
@@ -26,7 +26,7 @@ export class LeaseKeeper {
     this.#shards = deps.shards ?? allShards;
     // Who is refused a step for its lease or its epoch need not wait for the next second.
     deps.state.membership.onRefused = (shard) => {
-      if (!this.#tending.has(shard)) void this.#tendShard(shard);
+      if (!this.#renewing.has(shard)) void this.#renewShard(shard);
     };
   }
 
@@ -36,8 +36,8 @@ export class LeaseKeeper {
   }
 
   /** Joins or renews in every shard. Called every second, and more often while it is not settled. */
-  async tend(): Promise<void> {
-    const open = await Promise.all(this.#shards.map((shard) => this.#tendShard(shard)));
+  async renew(): Promise<void> {
+    const open = await Promise.all(this.#shards.map((shard) => this.#renewShard(shard)));
     this.#isOpen = open.every(Boolean);
   }
 
@@ -48,16 +48,16 @@ export class LeaseKeeper {
     await Promise.all(joined.map((shard) => state.leave(shard).catch(() => {})));
   }
 
-  async #tendShard(shard: number): Promise<boolean> {
+  async #renewShard(shard: number): Promise<boolean> {
     const { state, declare } = this.#deps;
-    this.#tending.add(shard);
+    this.#renewing.add(shard);
     try {
       const reply = await joinShard(state, shard, declare);
       return reply.isOpen && reply.result === 'joined';
     } catch {
       return false;
     } finally {
-      this.#tending.delete(shard);
+      this.#renewing.delete(shard);
     }
   }
 }

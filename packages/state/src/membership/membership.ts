@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { newestTicketForm, type TicketForm } from '../envelopes/ticket.ts';
 import { shards } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 
@@ -40,13 +41,29 @@ export type Guarded<T> =
   | { readonly count: number; readonly changed: boolean; readonly answer: T }
   | { readonly refused: Refusal; readonly epoch: number };
 
-const keeperPrefix = 'control.';
+const controlPrefix = 'control.';
 
 /** The name of an incarnation of a control plane: it takes steps, and never sets anything aside. */
-export const keeperClient = (id: string = randomUUID()): string => keeperPrefix + id;
+export const controlClient = (id: string = randomUUID()): string => controlPrefix + id;
+
+/**
+ * The name of an incarnation of a broker. It says the newest form of tickets that the broker reads, so that control mints
+ * none that a broker beside it could not open.
+ */
+export const brokerClient = (id: string = randomUUID()): string => `broker.${newestTicketForm}.${id}`;
+
+/**
+ * Returns the newest form of tickets that each of these processes reads. Brokers from before the second form have a name
+ * that says nothing. If there is no broker yet, the first to come may be one of those.
+ */
+export function ticketFormFor(clients: readonly string[]): TicketForm {
+  const brokers = clients.filter(mayHold);
+  const readsNewest = (client: string): boolean => Number(/^broker\.(\d+)\./.exec(client)?.[1]) >= newestTicketForm;
+  return brokers.length > 0 && brokers.every(readsNewest) ? newestTicketForm : 1;
+}
 
 /** Whether a process of this name may hold something: if not, nobody need wait for it when a shard begins anew. */
-export const mayHold = (client: string): boolean => !client.startsWith(keeperPrefix);
+export const mayHold = (client: string): boolean => !client.startsWith(controlPrefix);
 
 interface Standing extends Caller {
   readonly joined: boolean;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Penalty, RegistryPublic } from '@sotto/router';
 import {
   assertBooked,
@@ -9,7 +8,7 @@ import {
   assertSettle,
   assertWallet,
 } from '../bounds.ts';
-import { type Guarded, Membership } from '../membership/membership.ts';
+import { brokerClient, type Guarded, Membership } from '../membership/membership.ts';
 import type { State } from '../ports.ts';
 import type { CatalogSnapshot } from '../records.ts';
 import { indexShardOfKey, shards } from '../shard.ts';
@@ -43,7 +42,7 @@ export class MemoryStore {
 
 export interface MemoryStateOptions {
   readonly store: MemoryStore;
-  /** Makes the random name of an incarnation. */
+  /** Makes the random name of an incarnation; by default a broker's. */
   readonly newClient?: () => string;
   /** How a call reaches the store: at once, but for simulations, where calls are late, lost and repeated. */
   readonly carry?: <T>(run: () => T) => Promise<T>;
@@ -52,7 +51,7 @@ export interface MemoryStateOptions {
 /** One process' view of the state in memory: for embedded mode, for simulations, and as the oracle of the scripts. */
 export function createMemoryState({
   store,
-  newClient = randomUUID,
+  newClient = brokerClient,
   carry = async (run) => run(),
 }: MemoryStateOptions): State {
   const membership = new Membership(newClient);
@@ -97,7 +96,7 @@ export function createMemoryState({
         if (projection === undefined) throw new StateUnavailableError('not projected');
         return projection.active ? { record: projection.record, generation: projection.generation, shard } : undefined;
       }),
-    isTicketValid: (shard, ticketHash) => on(shard, (state) => state.isTicketValid(ticketHash)),
+    peek: (asked) => on(asked.shard, (state) => state.peek(asked)),
     async redeem(request) {
       assertRedeem(request);
       const caller = membership.caller(request.shard);
@@ -106,7 +105,7 @@ export function createMemoryState({
       return reply;
     },
     cancel: (shard, holdId) => step('settle', shard, (state, _, change) => state.cancel(holdId, change)),
-    readHolds: (shard, client) => on(shard, (state) => state.readHolds(client)),
+    readOwnHolds: (shard) => on(shard, (state) => state.holdsOf(membership.caller(shard).client)),
     async settle(request) {
       assertSettle(request);
       return step('settle', request.shard, (state, _, change) => state.settle(request, change));

@@ -21,6 +21,8 @@ export interface Mark {
   readonly epoch: number;
   readonly walletId: string;
   readonly keyHash: string;
+  /** Of the key, where the ticket does not say it. */
+  readonly generation: number | undefined;
   readonly expiresAt: number;
   readonly usedBy: string | undefined;
 }

@@ -7,10 +7,12 @@ import type {
   KeyProjection,
   MintReply,
   MintRequest,
+  RateStatus,
   RedeemReply,
   RedeemRequest,
   RestoredAmount,
   RestoredCharge,
+  RightToCheck,
   SettleRequest,
   ShardBooks,
   ShardMembers,
@@ -117,10 +119,13 @@ export class ShardState {
 
   get members(): ShardMembers {
     const { epoch, isOpen, members, declared } = this.#data;
+    const named = (isGone: boolean): string[] =>
+      [...members].filter(([, { lapsedAt }]) => (lapsedAt !== undefined) === isGone).map(([client]) => client);
     return {
       epoch,
       isOpen,
-      clients: [...members].filter(([, { lapsedAt }]) => lapsedAt === undefined).map(([client]) => client),
+      clients: named(false),
+      gone: named(true),
       declared: [...declared.values()],
     };
   }
@@ -175,14 +180,19 @@ export class ShardState {
     return this.#data.keys.get(keyHash);
   }
 
-  isTicketValid(ticketHash: string): boolean {
+  peek({ right, generation }: RightToCheck): RateStatus | undefined {
     if (!this.isOpen) throw new StateUnavailableError('not projected');
-    const mark = this.#mark(ticketHash);
-    return mark !== undefined && mark.usedBy === undefined && mark.epoch === this.#data.epoch;
+    const mark = right.kind === 'ticket' ? this.#validMark(right.ticketHash) : undefined;
+    const keyHash = right.kind === 'ticket' ? mark?.keyHash : right.keyHash;
+    const projection = keyHash === undefined ? undefined : this.#data.keys.get(keyHash)?.projection;
+    if (keyHash === undefined || projection?.active !== true) return undefined;
+    // A key that has changed is planned with anew; a ticket is of the key as it was.
+    const isStale = mark !== undefined && projection.generation !== (mark.generation ?? generation);
+    return isStale ? undefined : rateStatus(this.#data, keyHash, this.#now());
   }
 
   redeem(request: RedeemRequest, caller: Caller, change: () => void): RedeemReply {
-    const { holds, keys, tickets, epoch } = this.#data;
+    const { holds, keys, tickets } = this.#data;
     const now = this.#now();
     if (caller.leaseUntil <= now) throw new Unleased();
     this.#sweep();
@@ -191,16 +201,15 @@ export class ShardState {
     const repeated = holds.get(holdId);
     if (repeated !== undefined) return { result: 'admitted', rate: rateStatus(this.#data, repeated.keyHash, now) };
 
-    const mark = right.kind === 'ticket' ? this.#mark(right.ticketHash) : undefined;
-    if (right.kind === 'ticket' && (mark === undefined || mark.usedBy !== undefined || mark.epoch !== epoch))
-      return { result: 'invalid_ticket' };
+    const mark = right.kind === 'ticket' ? this.#validMark(right.ticketHash) : undefined;
+    if (right.kind === 'ticket' && mark === undefined) return { result: 'invalid_ticket' };
     const keyHash = mark?.keyHash ?? (right.kind === 'key' ? right.keyHash : '');
     const key = keys.get(keyHash);
     const projection = key?.projection;
     if (key === undefined || projection === undefined || !projection.active) {
       return { result: right.kind === 'ticket' ? 'invalid_ticket' : 'unknown_key' };
     }
-    if (projection.generation !== request.generation) {
+    if (projection.generation !== (mark?.generation ?? request.generation)) {
       if (right.kind === 'ticket') return { result: 'invalid_ticket' };
       const { record, generation } = projection;
       return { result: 'stale_key', key: { record, generation, shard: request.shard } };
@@ -278,7 +287,8 @@ export class ShardState {
     change();
   }
 
-  mint({ ticketHash, walletId, keyHash, generation, ttlMs, free = false }: MintRequest, change: () => void): MintReply {
+  mint(request: MintRequest, change: () => void): MintReply {
+    const { ticketHash, walletId, keyHash, generation, form, ttlMs, free = false } = request;
     const { keys, tickets, epoch = 0 } = this.#data;
     const wallet = projectedWallet(this.#data, walletId);
     if (wallet === undefined) return { result: 'not_projected' };
@@ -288,7 +298,9 @@ export class ShardState {
     this.#sweep();
     change();
     if (this.#mark(ticketHash) !== undefined) return { result: 'minted' };
-    tickets.set(ticketHash, { epoch, walletId, keyHash, expiresAt: this.#now() + ttlMs, usedBy: undefined });
+    const marked = form === 1 ? undefined : generation;
+    const expiresAt = this.#now() + ttlMs;
+    tickets.set(ticketHash, { epoch, walletId, keyHash, generation: marked, expiresAt, usedBy: undefined });
     return { result: 'minted' };
   }
 
@@ -304,7 +316,7 @@ export class ShardState {
     return this.#data.stream.filter((entry) => Number.parseInt(entry.streamId, 10) > after).slice(0, limit);
   }
 
-  readHolds(client: string): string[] {
+  holdsOf(client: string): string[] {
     return [...this.#data.holds].flatMap(([holdId, held]) => (held.client === client ? [holdId] : []));
   }
 
@@ -376,6 +388,12 @@ export class ShardState {
   #mark(ticketHash: string): Mark | undefined {
     const mark = this.#data.tickets.get(ticketHash);
     return mark !== undefined && mark.expiresAt > this.#now() ? mark : undefined;
+  }
+
+  /** The mark of a ticket that could be redeemed in this epoch. */
+  #validMark(ticketHash: string): Mark | undefined {
+    const mark = this.#mark(ticketHash);
+    return mark?.usedBy === undefined && mark?.epoch === this.#data.epoch ? mark : undefined;
   }
 
   #isClosed(holdId: string): boolean {

@@ -1,10 +1,18 @@
 import { assertRedeem, assertSettle, boundedTokens } from '../bounds.ts';
-import type { AdmissionPort, RateStatus, RedeemReply, RedeemRequest, SettleRequest, VersionedKey } from '../ports.ts';
+import type {
+  AdmissionPort,
+  RateStatus,
+  RedeemReply,
+  RedeemRequest,
+  Right,
+  SettleRequest,
+  VersionedKey,
+} from '../ports.ts';
 import { keyRecordSchema } from '../records.ts';
 import { indexShardOfKey, shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
 import { readJson } from './read-json.ts';
-import type { ScriptRunner } from './script-runner.ts';
+import { listReply, type ScriptRunner } from './script-runner.ts';
 
 /** An ended hold is remembered for longer than any redeem of it may still arrive: those die with their lease. */
 const closedMs = 60_000;
@@ -32,15 +40,11 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
       return active === '1' ? readKey(record, generation, shard) : undefined;
     },
 
-    async isTicketValid(shard, ticketHash) {
-      const [mark, [epoch, open]] = await runner.plain((redis) =>
-        Promise.all([
-          redis.get(`${shardPrefix(shard)}ticket:${ticketHash}`),
-          redis.hmget(`${shardPrefix(shard)}epoch`, 'id', 'open'),
-        ]),
-      );
-      if (open !== '1') throw new StateUnavailableError('not projected');
-      return mark?.startsWith(`${epoch} `) ?? false;
+    async peek({ shard, right, generation }) {
+      const asked = [now(), right.kind, hashOf(right), generation ?? ''];
+      const [result, ...rate] = listReply(await runner.onShard('peek', shard, asked));
+      if (result === 'not_open') throw new StateUnavailableError('not projected');
+      return result === 'valid' ? readRate(rate) : undefined;
     },
 
     async redeem(request) {
@@ -58,9 +62,9 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
       await runner.step('cancel', shard, [holdId, closedMs]);
     },
 
-    async readHolds(shard, client) {
-      const held = await runner.plain((redis) => redis.hgetall(`${shardPrefix(shard)}holds`));
-      return Object.entries(held).flatMap(([holdId, text]) => (text.startsWith(`${client} `) ? [holdId] : []));
+    async readOwnHolds(shard) {
+      const { client } = runner.membership.caller(shard);
+      return listReply(await runner.onShard('readOwnHolds', shard, [client])).map(String);
     },
 
     async settle(request: SettleRequest) {
@@ -84,11 +88,13 @@ export function redisAdmission(runner: ScriptRunner, now: () => string): Admissi
   };
 }
 
+const hashOf = (right: Right): string => (right.kind === 'ticket' ? right.ticketHash : right.keyHash);
+
 const redeemArguments = (request: RedeemRequest, now: string): (string | number)[] => [
   now,
   request.right.kind,
-  request.right.kind === 'ticket' ? request.right.ticketHash : request.right.keyHash,
-  request.generation,
+  hashOf(request.right),
+  request.generation ?? '',
   request.holdId,
   request.amountNusd.toString(),
   request.estimatedTokens,

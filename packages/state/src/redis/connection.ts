@@ -3,6 +3,8 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 export interface RedisConnectionOptions {
   /** How long one command may take, in ms, before it counts as failed. */
   readonly commandTimeoutMs: number;
+  /** What Redis calls the connection in its lists. */
+  readonly name?: string | undefined;
 }
 
 export type RedisConnection = Redis | Cluster;
@@ -12,7 +14,7 @@ export type RedisConnection = Redis | Cluster;
  * or by sending the same hold id again. Commands fail at once while the connection is down.
  * A URL with several hosts (`redis://a:6379,b:6379`) or with `?cluster=1` is a Redis Cluster.
  */
-export function connectRedis(url: string, { commandTimeoutMs }: RedisConnectionOptions): RedisConnection {
+export function connectRedis(url: string, { commandTimeoutMs, name }: RedisConnectionOptions): RedisConnection {
   const options = {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -25,6 +27,7 @@ export function connectRedis(url: string, { commandTimeoutMs }: RedisConnectionO
     retryStrategy: reconnectDelayMs,
     reconnectOnError: leaveReplica(),
     disableClientInfo: true,
+    ...(name === undefined ? {} : { connectionName: name }),
   } satisfies RedisOptions;
   const { nodes, cluster, auth } = readRedisUrl(url);
   const [first] = nodes;

@@ -39,7 +39,8 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
       return {
         epoch: epoch == null ? undefined : Number(epoch),
         isOpen: open === '1',
-        clients: fields.filter((field) => field.endsWith(' n')).map((field) => field.slice(0, -2)),
+        clients: clientsWith(fields, 'n'),
+        gone: clientsWith(fields, 'lapsed'),
         declared: Object.entries(declared).map(([client, text]) => {
           const at = text.indexOf(' ');
           return { client, mac: text.slice(0, at), payload: text.slice(at + 1) };
@@ -83,6 +84,10 @@ export function redisEpochs(runner: ScriptRunner, now: () => string): Membership
     },
   };
 }
+
+/** The clients of whom a fact is noted: fields are `client fact`. */
+const clientsWith = (fields: readonly string[], fact: string): string[] =>
+  fields.filter((field) => field.endsWith(` ${fact}`)).map((field) => field.slice(0, -fact.length - 1));
 
 const argumentsOf = ({ holdId, walletId, keyHash, amountNusd }: RestoredAmount): string[] => [
   holdId,

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { connectRedis } from './connection.ts';
 import { DurabilityCheck } from './durability.ts';
+import { exposedUsers } from './users.ts';
 
 /** What a Redis says of itself. */
 export interface RedisInspection {
@@ -11,6 +12,8 @@ export interface RedisInspection {
   readonly tookMs: number;
   /** Why it may lose what it has answered; undefined: it keeps it, or does not let itself be asked. */
   readonly problem: string | undefined;
+  /** The users of brokers that can read what is control's; undefined: no broker is connected, or it cannot be asked. */
+  readonly exposedTo: readonly string[] | undefined;
 }
 
 /** Looks at a Redis without changing anything. Rejects where it cannot be reached; a `TypeError` is a malformed URL. */
@@ -25,11 +28,13 @@ export async function inspectRedis(url: string, timeoutMs: number): Promise<Redi
     const tookMs = performance.now() - askedAt;
     const info = await node.info('server').catch(() => '');
     const problem = await new DurabilityCheck(connection, () => performance.now()).problem();
+    const exposedTo = await exposedUsers(connection);
     return {
       version: /^redis_version:(\S+)/m.exec(info)?.[1],
       timeMs: Number(seconds) * 1000 + Number(microseconds) / 1000,
       tookMs,
       problem,
+      exposedTo,
     };
   } finally {
     connection.disconnect();

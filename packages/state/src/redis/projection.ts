@@ -37,7 +37,7 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
 
     async mint(request) {
       assertMint(request);
-      const { shard, ticketHash, walletId, keyHash, generation, ttlMs, free = false } = request;
+      const { shard, ticketHash, walletId, keyHash, generation, form, ttlMs, free = false } = request;
       const [result, available] = await runner.step('mint', shard, [
         ticketHash,
         walletId,
@@ -45,6 +45,7 @@ export function redisProjection(runner: ScriptRunner): ProjectionPort {
         ttlMs,
         free ? 'free' : '',
         generation,
+        form,
       ]);
       if (result === 'minted' || result === 'not_projected') return { result };
       if (result === 'insufficient') return { result, availableNusd: BigInt(String(available)) };

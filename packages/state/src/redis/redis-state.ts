@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { Membership } from '../membership/membership.ts';
+import { brokerClient, Membership } from '../membership/membership.ts';
 import type { State } from '../ports.ts';
 import { redisAdmission } from './admission.ts';
 import { redisCatalog } from './catalog.ts';
@@ -10,6 +9,7 @@ import { redisHealth } from './health.ts';
 import { redisProjection } from './projection.ts';
 import { redisReceipts } from './receipts.ts';
 import { ScriptRunner } from './script-runner.ts';
+import { isDenial, readsControlKeys } from './users.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`; several hosts, or `?cluster=1`, for a Redis Cluster. */
@@ -18,8 +18,14 @@ export interface RedisStateOptions {
   readonly commandTimeoutMs?: number | undefined;
   /** A clock in Unix ms for tests; without one, scripts take Redis' own. */
   readonly clock?: (() => number) | undefined;
-  /** Makes the random name of an incarnation. */
+  /** Makes the random name of an incarnation; by default a broker's. */
   readonly newClient?: (() => string) | undefined;
+  /** What Redis calls the connection in its lists. */
+  readonly name?: string | undefined;
+  /** Where given, this is told once if the user of the connection can read what is control's. */
+  readonly onExposed?: (() => void) | undefined;
+  /** Where given, this is told once if the user of the connection may not do what is asked of it. */
+  readonly onDenied?: (() => void) | undefined;
   /** Where given, a Redis that does not keep what it has answered is not ready, and this is told why. */
   readonly onVolatile?: ((problem: string) => void) | undefined;
 }
@@ -29,13 +35,23 @@ export function createRedisState({
   url,
   commandTimeoutMs = 1000,
   clock,
-  newClient = randomUUID,
+  newClient = brokerClient,
+  name,
+  onExposed,
+  onDenied,
   onVolatile,
 }: RedisStateOptions): State {
-  const connection = connectRedis(url, { commandTimeoutMs });
-  const runner = new ScriptRunner(connection, new Membership(newClient), () => performance.now());
+  const connection = connectRedis(url, { commandTimeoutMs, name });
+  let denied = onDenied;
+  const onRefusal = (error: Error): void => {
+    if (!isDenial(error)) return;
+    denied?.();
+    denied = undefined;
+  };
+  const runner = new ScriptRunner(connection, new Membership(newClient), { now: () => performance.now(), onRefusal });
   const now = (): string => (clock === undefined ? '' : String(clock()));
   const epochs = redisEpochs(runner, now);
+  let untold = onExposed;
   const durability = new DurabilityCheck(connection, () => performance.now());
   return {
     ...redisAdmission(runner, now),
@@ -50,6 +66,11 @@ export function createRedisState({
         if (problem !== undefined) {
           onVolatile?.(problem);
           return false;
+        }
+        if (untold !== undefined) {
+          const isExposed = await readsControlKeys(connection);
+          if (isExposed) untold?.();
+          untold = undefined;
         }
         return await epochs.isOpen();
       } catch {

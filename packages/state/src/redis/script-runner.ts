@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { Breaker } from '../breaker.ts';
+import { Breaker, type BreakerOptions } from '../breaker.ts';
 import { type Guarded, type Membership, refusals } from '../membership/membership.ts';
 import { shardPrefix } from '../shard.ts';
 import { StateUnavailableError } from '../unavailable.ts';
@@ -13,6 +13,8 @@ import * as shardless from './scripts/shardless.ts';
 const shardScripts = {
   redeem: admission.redeemScript,
   cancel: admission.cancelScript,
+  peek: admission.peekScript,
+  readOwnHolds: admission.readOwnHoldsScript,
   settle: admission.settleScript,
   book: projection.bookScript,
   forget: projection.forgetScript,
@@ -48,10 +50,15 @@ export class ScriptRunner {
   readonly #commands = new Map<ScriptName, Command>();
   #gathering = false;
 
-  constructor(connection: RedisConnection, membership: Membership, now: () => number) {
+  /** `onRefusal` is told of every error that Redis answers with. */
+  constructor(
+    connection: RedisConnection,
+    membership: Membership,
+    { now, onRefusal }: Pick<BreakerOptions, 'now' | 'onRefusal'>,
+  ) {
     this.connection = connection;
     this.membership = membership;
-    this.#breaker = new Breaker({ threshold: 10, openMs: 500, now });
+    this.#breaker = new Breaker({ threshold: 10, openMs: 500, now, onRefusal });
     for (const [name, lua] of Object.entries(shardScripts)) {
       connection.defineCommand(`sotto_${name}`, { numberOfKeys: 1, lua });
       const command: unknown = Reflect.get(connection, `sotto_${name}`);

@@ -76,7 +76,7 @@ export const receiptPageSchema = z.strictObject({
 export type ReceiptPage = z.infer<typeof receiptPageSchema>;
 
 /** Answer of `GET` and `PUT /billing/settings`: what was set, and how things stand. */
-export const billingSettingsAnswerSchema = z.strictObject({
+export const billingSettingsStateSchema = z.strictObject({
   low_balance_usd: usd.nullable(),
   /** Whether the balance is below `low_balance_usd` now, and since when it was noticed. */
   low_balance: z.boolean(),
@@ -96,12 +96,12 @@ export const billingSettingsAnswerSchema = z.strictObject({
     last_outcome: z.strictObject({ code: z.string(), message: z.string(), at: instant }).nullable(),
   }),
 });
-export type BillingSettingsAnswer = z.infer<typeof billingSettingsAnswerSchema>;
+export type BillingSettingsAnswer = z.infer<typeof billingSettingsStateSchema>;
 
 /** What a payment service is told about an event that it delivered and that was believed. */
-export const webhookAnswerSchema = z.strictObject({
+export const webhookOutcomeSchema = z.strictObject({
   received: z.literal(true),
   outcome: z.enum(['applied', 'unchanged', 'flagged', 'ignored', 'unknown_order']),
   message: z.string(),
 });
-export type WebhookAnswer = z.infer<typeof webhookAnswerSchema>;
+export type WebhookAnswer = z.infer<typeof webhookOutcomeSchema>;

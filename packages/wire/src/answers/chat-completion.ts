@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { reasoningDetailSchema } from '../reasoning-details.ts';
+import { errorAnswerSchema } from './error.ts';
 import { usageAnswerSchema } from './usage.ts';
 
 const toolCall = z.strictObject({
@@ -8,24 +9,30 @@ const toolCall = z.strictObject({
   function: z.object({ name: z.string(), arguments: z.string() }),
 });
 
-/** Body of a non-streaming answer of `POST /chat/completions`. */
+/** Why an answer ended, by OpenAI's own names: typed clients know no others. */
+export const finishReasonSchema = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
+export type FinishReason = z.infer<typeof finishReasonSchema>;
+
+/** Body of a non-streaming answer of `POST /chat/completions`. It has every field that OpenAI's own schema requires. */
 export const chatCompletionSchema = z.strictObject({
   id: z.string(),
   object: z.literal('chat.completion'),
   created: z.int(),
   model: z.string(),
+  system_fingerprint: z.literal(''),
   choices: z.array(
     z.strictObject({
       index: z.int(),
       message: z.strictObject({
         role: z.literal('assistant'),
         content: z.string().nullable(),
-        refusal: z.string().optional(),
+        refusal: z.string().nullable(),
         reasoning: z.string().optional(),
         reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCall).optional(),
       }),
-      finish_reason: z.string(),
+      logprobs: z.null(),
+      finish_reason: finishReasonSchema,
     }),
   ),
   usage: usageAnswerSchema,
@@ -39,7 +46,10 @@ const toolCallDelta = z.strictObject({
   function: z.object({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 });
 
-/** One event of a streaming answer: a chunk, or, as the last of a broken stream, a chunk with `error` (design 6). */
+/**
+ * One event of a streaming answer. The last one of a broken stream has `error` and the finish reason `error`, which
+ * OpenAI does not have.
+ */
 export const chatChunkSchema = z.strictObject({
   id: z.string(),
   object: z.literal('chat.completion.chunk'),
@@ -56,10 +66,10 @@ export const chatChunkSchema = z.strictObject({
         reasoning_details: z.array(reasoningDetailSchema).optional(),
         tool_calls: z.array(toolCallDelta).optional(),
       }),
-      finish_reason: z.string().nullable(),
+      finish_reason: z.enum([...finishReasonSchema.options, 'error']).nullable(),
     }),
   ),
   usage: usageAnswerSchema.optional(),
-  error: z.strictObject({ message: z.string(), type: z.string(), request_id: z.string() }).optional(),
+  error: errorAnswerSchema.shape.error.optional(),
 });
 export type ChatChunk = z.infer<typeof chatChunkSchema>;

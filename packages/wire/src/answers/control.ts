@@ -208,14 +208,8 @@ export const keyAnswerSchema = z.strictObject({
 });
 export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 
-export const keyListAnswerSchema = z.strictObject({ data: z.array(keyAnswerSchema) });
+/** Answer of `POST /keys`, the only one that has the secret. */
+export const newKeyAnswerSchema = keyAnswerSchema.required({ key: true });
+export type NewKeyAnswer = z.infer<typeof newKeyAnswerSchema>;
 
-/** The error envelope (interface 2.7). */
-export const errorAnswerSchema = z.strictObject({
-  error: z.strictObject({
-    message: z.string().min(1),
-    type: z.string().min(1),
-    request_id: z.string().min(1),
-    param: z.string().optional(),
-  }),
-});
+export const keyListAnswerSchema = z.strictObject({ data: z.array(keyAnswerSchema) });

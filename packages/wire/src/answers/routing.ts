@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { privacyClassSchema } from '../privacy-schema.ts';
+import { preferencesSchema } from '../requests/preferences.ts';
 import { pricingAnswerSchema } from './control.ts';
 
 /** Answer of `POST /routing/preview` (design 6). */
@@ -35,3 +36,6 @@ export const eligibleModelsAnswerSchema = z.strictObject({
   data: z.array(z.strictObject({ id: z.string(), providers: z.array(z.string()) })),
 });
 export type EligibleModelsAnswer = z.infer<typeof eligibleModelsAnswerSchema>;
+
+/** The preferences of a workspace, and what they allow. */
+export const effectiveRoutingAnswerSchema = eligibleModelsAnswerSchema.extend({ preferences: preferencesSchema });

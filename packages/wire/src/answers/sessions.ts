@@ -78,6 +78,17 @@ export const passkeySchema = z.strictObject({
   aaguid: z.string().nullable(),
 });
 
+/** Answer of `POST /auth/confirm-password`: good once, for five minutes, for this session. */
+export const passwordConfirmedSchema = z.strictObject({ confirmation: z.string() });
+export type PasswordConfirmed = z.infer<typeof passwordConfirmedSchema>;
+
+/** Answer of `GET /auth/passkey/review`. */
+export const passkeyReviewSchema = z.strictObject({
+  /** When a password was set by mail while the account had passkeys; null once their owner has reviewed them. */
+  resetAt: instant.nullable(),
+});
+export type PasskeyReview = z.infer<typeof passkeyReviewSchema>;
+
 /** Answer of `GET /auth/passkey/list-user-passkeys`. */
 export const passkeyListSchema = z.array(passkeySchema);
 

@@ -39,6 +39,10 @@ export const workspaceInvitationAnswerSchema = z.strictObject({
 });
 export type WorkspaceInvitationAnswer = z.infer<typeof workspaceInvitationAnswerSchema>;
 
+/** Answer of `POST /workspaces/:id/invitations`, the only one that has the token. */
+export const newWorkspaceInvitationAnswerSchema = workspaceInvitationAnswerSchema.required({ token: true });
+export type NewInvitationAnswer = z.infer<typeof newWorkspaceInvitationAnswerSchema>;
+
 /** Answer of `GET /workspaces/:id/invitations`. */
 export const workspaceInvitationListAnswerSchema = z.strictObject({ data: z.array(workspaceInvitationAnswerSchema) });
 

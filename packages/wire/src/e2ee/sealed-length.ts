@@ -29,6 +29,13 @@ export function sealedAnswerBytes(answer: unknown, fieldOverheadBytes: number): 
 const asFields = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
+/**
+ * An estimate from lengths may be this many times too high, because tokens or events are long. A body that is sealed
+ * whole hides how much output it asks for (`n`, `max_tokens`). The broker sets aside the route's output ceiling times
+ * this, and ends the answer there.
+ */
+export const sealedOutputSlack = 3;
+
 const frameTagBytes = 16;
 
 /** Counts the plaintext bytes of a body made of sealed frames (EHBP: a length of four bytes, then as much ciphertext). */
@@ -79,3 +86,10 @@ export const framedTextBytes = (plaintextBytes: number, isStream: boolean): numb
   isStream
     ? Math.ceil(plaintextBytes / eventBytes) * bytesPerToken
     : Math.max(0, plaintextBytes - completionEnvelopeBytes);
+
+/** Bytes on the wire that a packed answer has at most for each token: as events in base64, and as JSON. */
+const packedTokenBytes = { stream: 1536, whole: 8 } as const;
+
+/** The fewest output tokens that an answer of a body that was sealed whole and packed can have, by its bytes on the wire. */
+export const leastPackedTokens = (bytes: number, isStream: boolean): number =>
+  Math.floor(bytes / packedTokenBytes[isStream ? 'stream' : 'whole']);

@@ -1,16 +1,23 @@
 import * as z from 'zod';
 import { railNameSchema } from '../answers/billing.ts';
 import { storableText } from './storable-text.ts';
+import { omittable } from './without-nulls.ts';
 
 const packageId = storableText.min(1).max(64);
 const usd = z.number().min(0).max(1_000_000);
 
-/** Body of `POST /billing/orders` (design 6, "orders"). */
+const formId = z
+  .string()
+  .regex(/^[\w-]{16,64}$/, { error: 'must be 16 to 64 letters, digits, _ or -, made anew for each order' });
+
+/** Body of `POST /billing/orders`. */
 export const createOrderSchema = z.strictObject({
   package_id: packageId,
   rail: railNameSchema,
   /** The customer's consent to keep the card for auto top-up; only with the rail `card`. */
-  save_card: z.boolean().optional(),
+  save_card: omittable(z.boolean()),
+  /** The same order sent again with the same id is the order of before. Without one, every request is a new order. */
+  form_id: omittable(formId),
 });
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 

@@ -1,23 +1,34 @@
 import * as z from 'zod';
-import { jsonObjectSchema } from './json-depth.ts';
+import { jsonObjectSchema, maxJsonDepth } from './json-object.ts';
+import { withToolCalls } from './legacy-calls.ts';
 import { cacheControlSchema, maxMessages, messageSchema } from './messages.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 import { reasoningEffortSchema, reasoningSchema } from './reasoning.ts';
+import { omittable } from './without-nulls.ts';
 
 /** A model id as sent: at most 256 characters, judged against the catalog later. */
 export const modelIdSchema = z.string().min(1).max(256);
 
-/** `models`: a short list for cross-model fallback; `model` counts as the first of at most 3 (design 6). */
-export const modelsSchema = z.array(modelIdSchema).min(1).max(3);
+/** `models`: a short list for cross-model fallback, or none; `model` counts as the first of at most 3. */
+export const modelsSchema = z.array(modelIdSchema).max(3);
 
 const outputTokens = z.int().min(1).max(10_000_000);
 
+const longest = 2n ** 63n;
+const isSeed = (value: unknown): value is number | bigint =>
+  typeof value === 'bigint' ? value >= -longest && value < longest : Number.isSafeInteger(value);
+
+/** A 64-bit integer: a bigint where a number would lose digits. */
+const seedSchema = z
+  .custom<number | bigint>(isSeed, { error: 'must be an integer of at most 64 bits, sent once' })
+  .meta({ type: 'integer', format: 'int64' });
+
 export const toolSchema = z.object({
-  type: z.literal('function'),
+  type: z.literal('function').default('function'),
   function: z.object({
     name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: 'must be a function name of letters, digits, _ . -' }),
-    description: z.string().optional(),
-    parameters: jsonObjectSchema.optional(),
+    description: omittable(z.string()),
+    parameters: omittable(jsonObjectSchema),
     strict: z.boolean().nullish(),
   }),
   cache_control: cacheControlSchema,
@@ -40,8 +51,8 @@ const responseFormatSchema = z.discriminatedUnion(
       type: z.literal('json_schema'),
       json_schema: z.object({
         name: z.string().min(1).max(64),
-        description: z.string().optional(),
-        schema: jsonObjectSchema.optional(),
+        description: omittable(z.string()),
+        schema: omittable(jsonObjectSchema),
         strict: z.boolean().nullish(),
       }),
     }),
@@ -56,13 +67,16 @@ const responseFormatSchema = z.discriminatedUnion(
 export const chatRequestSchema = z.object({
   model: modelIdSchema,
   models: modelsSchema.nullish(),
-  messages: z.array(messageSchema).min(1).max(maxMessages),
+  messages: z.preprocess(withToolCalls, z.array(messageSchema).min(1).max(maxMessages)),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   stop: z.union([z.string(), z.array(z.string()).max(16)], { error: 'must be a string or up to 16 strings' }).nullish(),
-  seed: z.int().nullish(),
+  seed: seedSchema.nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
+  repetition_penalty: z.number().min(0).max(2).nullish(),
+  top_k: z.int().min(0).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
   max_tokens: outputTokens.nullish(),
   max_completion_tokens: outputTokens.nullish(),
   stream: z.boolean().nullish(),
@@ -75,27 +89,39 @@ export const chatRequestSchema = z.object({
   reasoning: reasoningSchema.nullish(),
   provider: providerPolicySchema.nullish(),
   user: z.string().max(256).nullish(),
+  modalities: z.array(z.literal('text', { error: 'must be `text`: no other output is produced here' })).nullish(),
   n: z.literal(1, { error: 'must be 1: one choice is produced per request' }).nullish(),
 });
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
 
 const parametersSuffix = '_parameters';
+/** The most providers that one request may have parameters for. */
+const maxParameterObjects = 64;
 
 /**
- * The provider-specific parameter objects of a raw body: `<provider id>_parameters` (design 6).
- * Returns provider id → parameters; a value that is no bounded object is reported by its field name.
+ * The provider-specific parameter objects of a raw body: `<provider id>_parameters`.
+ * Returns provider id → parameters, or the field at fault with a sentence about it.
  */
 export function providerParameters(
   body: object,
 ):
   | { readonly ok: true; readonly byProvider: ReadonlyMap<string, Record<string, unknown>> }
-  | { ok: false; param: string } {
+  | { readonly ok: false; readonly param: string; readonly message: string } {
   const byProvider = new Map<string, Record<string, unknown>>();
-  for (const [key, value] of Object.entries(body)) {
-    if (!key.endsWith(parametersSuffix) || value === null) continue;
+  for (const name in body) {
+    const value = (body as Readonly<Record<string, unknown>>)[name];
+    if (!name.endsWith(parametersSuffix) || value === null) continue;
+    const param = name.slice(0, 128);
     const parsed = jsonObjectSchema.safeParse(value);
-    if (!parsed.success) return { ok: false, param: key };
-    byProvider.set(key.slice(0, -parametersSuffix.length), parsed.data);
+    if (!parsed.success) {
+      const message = `\`${param}\` must be an object of provider parameters, nested at most ${maxJsonDepth} levels.`;
+      return { ok: false, param, message };
+    }
+    if (byProvider.size === maxParameterObjects) {
+      const message = `\`${param}\` is one too many: send parameters for at most ${maxParameterObjects} providers.`;
+      return { ok: false, param, message };
+    }
+    byProvider.set(name.slice(0, -parametersSuffix.length), parsed.data);
   }
   return { ok: true, byProvider };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { appScopeSchema } from '../app-scopes.ts';
 import { storableText } from './storable-text.ts';
+import { omittable } from './without-nulls.ts';
 
 const loopbackHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -39,18 +40,18 @@ export const createAppSchema = z.strictObject({
   homepage: address,
   type: z.enum(['confidential', 'public']),
   redirect_uris: addresses.min(1),
-  post_logout_redirect_uris: addresses.optional(),
+  post_logout_redirect_uris: omittable(addresses),
   scopes,
 });
 export type CreateApp = z.infer<typeof createAppSchema>;
 
 /** Body of `PATCH /connect/apps/:id`: what is absent stays. */
 export const updateAppSchema = z.strictObject({
-  name: appName.optional(),
-  homepage: address.optional(),
-  redirect_uris: addresses.min(1).optional(),
-  post_logout_redirect_uris: addresses.optional(),
-  scopes: scopes.optional(),
+  name: omittable(appName),
+  homepage: omittable(address),
+  redirect_uris: omittable(addresses.min(1)),
+  post_logout_redirect_uris: omittable(addresses),
+  scopes: omittable(scopes),
 });
 export type UpdateApp = z.infer<typeof updateAppSchema>;
 
@@ -65,7 +66,7 @@ export const answerInteractionSchema = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('deny') }),
   z.strictObject({
     decision: z.literal('allow'),
-    workspace_id: z.uuid().optional(),
+    workspace_id: omittable(z.uuid()),
     credit_limit_usd: z.number().min(0).max(1_000_000).nullable().optional(),
   }),
 ]);

@@ -9,6 +9,12 @@ const largestToken = 4_294_967_295;
 /** A text, several, a token array, or several. */
 export type EmbeddingsInput = string | string[] | number[] | number[][];
 
+/** How many vectors an input asks for. */
+export function countEmbeddingInputs(input: EmbeddingsInput): number {
+  if (typeof input === 'string') return 1;
+  return typeof input[0] === 'number' ? 1 : input.length;
+}
+
 interface Fault {
   readonly path: readonly number[];
   readonly message: string;

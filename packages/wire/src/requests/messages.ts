@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import { reasoningDetailSchema } from '../reasoning-details.ts';
+import { imageUrlSchema } from './image-url.ts';
+import { omittable } from './without-nulls.ts';
 
 /** The most messages one chat request may hold. */
 export const maxMessages = 4096;
@@ -12,17 +14,10 @@ export const cacheControlSchema = z
   .object({ type: z.literal('ephemeral', { error: 'must be `ephemeral`' }) })
   .nullish();
 
-const imageUrl = z
-  .string()
-  .min(1)
-  .refine((url) => !/^data:/i.test(url) || /^data:image\//i.test(url), {
-    error: 'must be an address, or a `data:` URL of an image',
-  });
-
 const textPart = z.object({ type: z.literal('text'), text: z.string(), cache_control: cacheControlSchema });
 const imagePart = z.object({
   type: z.literal('image_url'),
-  image_url: z.object({ url: imageUrl, detail: z.enum(['auto', 'low', 'high']).optional() }),
+  image_url: z.object({ url: imageUrlSchema, detail: omittable(z.enum(['auto', 'low', 'high'])) }),
   cache_control: cacheControlSchema,
 });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
@@ -30,10 +25,15 @@ const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() }
 const textContent = z.union([z.string(), z.array(textPart).min(1)], {
   error: 'must be a string or an array of text parts',
 });
-const userContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)], {
+const seenPart = z.discriminatedUnion('type', [textPart, imagePart], {
+  error: 'must be a part of the type `text` or `image_url`: files, audio and video are not supported',
+});
+/** What a person shows, and what a tool does, such as a screenshot. */
+const seenContent = z.union([z.string(), z.array(seenPart).min(1)], {
   error: 'must be a string or an array of `text` and `image_url` parts',
 });
-const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart])).min(1)], {
+/** An empty list is what some clients send beside tool calls. */
+const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart]))], {
   error: 'must be a string, null or an array of `text` and `refusal` parts',
 });
 
@@ -43,7 +43,7 @@ export const toolCallSchema = z.object({
   function: z.object({ name: z.string().min(1), arguments: z.string() }),
 });
 
-const name = z.string().min(1).max(64).optional();
+const name = omittable(z.string().min(1).max(64));
 
 /** One chat message (interface 2.3, the OpenAI shape). Fields not named here are dropped, never forwarded. */
 export const messageSchema = z.discriminatedUnion(
@@ -51,7 +51,7 @@ export const messageSchema = z.discriminatedUnion(
   [
     z.object({ role: z.literal('system'), content: textContent, name }),
     z.object({ role: z.literal('developer'), content: textContent, name }),
-    z.object({ role: z.literal('user'), content: userContent, name }),
+    z.object({ role: z.literal('user'), content: seenContent, name }),
     z.object({
       role: z.literal('assistant'),
       content: assistantContent.nullish(),
@@ -60,10 +60,10 @@ export const messageSchema = z.discriminatedUnion(
       reasoning: z.string().nullish(),
       reasoning_content: z.string().nullish(),
       reasoning_details: z.array(reasoningDetailSchema).max(65_536).nullish(),
-      tool_calls: z.array(toolCallSchema).min(1).max(128).optional(),
+      tool_calls: omittable(z.array(toolCallSchema).max(128)),
       name,
     }),
-    z.object({ role: z.literal('tool'), content: textContent, tool_call_id: z.string().min(1) }),
+    z.object({ role: z.literal('tool'), content: seenContent, tool_call_id: z.string().min(1) }),
   ],
   { error: 'must have a `role` of system, developer, user, assistant or tool' },
 );

@@ -26,6 +26,9 @@ describe('parseRequest', () => {
     [chat({ provider: { quantizations: ['fp8'] } }), 'invalid_request', 'provider', /Unknown field `quantizations`/],
     [chat({ provider: { data_collection: 'deny' } }), 'invalid_request', 'provider', /`data_collection`/],
     [chat({ provider: { sort: 'default' } }), 'invalid_request', 'provider.sort', /`privacy` or `price`/],
+    [chat({ provider: { sort: 1 } }), 'invalid_provider_policy', 'provider.sort', /`privacy` or `price`/],
+    [chat({ provider: { minimum_privacy: 2 } }), 'invalid_provider_policy', 'provider.minimum_privacy', /`tee`/],
+    [chat({ seed: 2 ** 53 }), 'invalid_request', 'seed', /64 bits/],
     [chat({ provider: { only: [] } }), 'invalid_request', 'provider.only', /at least 1/],
     [chat({ provider: { only: 'acme' } }), 'invalid_provider_policy', 'provider.only', /must be an array/],
     [chat({ provider: { only: ['ACME!'] } }), 'invalid_provider_policy', 'provider.only.0', /lower-case/],
@@ -52,6 +55,19 @@ describe('parseRequest', () => {
     expect(error.message).not.toContain('CANARY');
   });
 
+  it.each([[undefined], [null], [[]]])('makes a tool call of a `function_call` beside `tool_calls` of %j', (calls) => {
+    const called = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } };
+    const messages = [
+      { ...called, tool_calls: calls },
+      { role: 'function', name: 'f', content: 'x' },
+    ];
+    const id = 'function_call_0';
+    expect(parseRequest(chatRequestSchema, chat({ messages })).messages).toMatchObject([
+      { tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: id, content: 'x' },
+    ]);
+  });
+
   it('drops unknown chat fields and takes null for absent', () => {
     const parsed = parseRequest(chatRequestSchema, chat({ transforms: ['x'], functions: [], temperature: null }));
     expect(parsed).not.toHaveProperty('transforms');
@@ -63,6 +79,27 @@ describe('parseRequest', () => {
     for (let depth = 0; depth < 5000; depth += 1) schema = { items: schema };
     const tools = [{ type: 'function', function: { name: 'f', parameters: schema } }];
     expect(refusal(chat({ tools })).message).toMatch(/deeper than 64/);
+  });
+
+  it.each([
+    ['messages', (bad: unknown[]) => chat({ messages: bad })],
+    ['content', (bad: unknown[]) => chat({ messages: [{ role: 'user', content: bad }] })],
+    ['reasoning', (bad: unknown[]) => chat({ messages: [{ role: 'assistant', reasoning_details: bad }] })],
+  ])('judges a list of %s up to its first fault only', (_, body) => {
+    let judged = 0;
+    const bad = Array.from({ length: 1000 }, () => ({
+      get type() {
+        judged += 1;
+        return 'none';
+      },
+      get role() {
+        judged += 1;
+        return 'none';
+      },
+    }));
+    expect(refusal(body(bad)).type).toMatch(/^invalid_/);
+    // One look at each message finds legacy calls; the schema stops at the first fault.
+    expect(judged).toBeLessThan(bad.length + 10);
   });
 
   it('refuses unknown keys in a ticket request, so that content cannot slip to the control plane', () => {

@@ -43,3 +43,6 @@ export const initialPreferences: Preferences = {
   auto: { strategy: 'balanced', tiers: 'Private', models: { mode: 'all', ids: [] } },
   max_price: null,
 };
+
+/** Preferences as they are sent: what is absent is filled in. */
+export const preferencesRequestSchema = preferencesSchema.partial();

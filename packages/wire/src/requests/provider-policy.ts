@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { privacyClassSchema } from '../privacy-schema.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /** `acme`, or `acme/eu` for a variant or region of it (design 6). */
 export const providerIdPattern = /^[a-z0-9-]{1,64}(\/[a-z0-9-]{1,64})?$/;
@@ -13,25 +14,29 @@ export const requestSortSchema = z.enum(requestSorts);
 export type RequestSort = z.infer<typeof requestSortSchema>;
 
 /** A ceiling in USD per million tokens; a side that is absent is not limited. */
-export const maxPriceSchema = z.strictObject({
-  input: z.number().min(0).max(1_000_000).optional(),
-  output: z.number().min(0).max(1_000_000).optional(),
-});
+export const maxPriceSchema = z
+  .strictObject({
+    input: z.number().min(0).max(1_000_000).nullish(),
+    output: z.number().min(0).max(1_000_000).nullish(),
+  })
+  .transform(withoutNulls);
 export type MaxPrice = z.infer<typeof maxPriceSchema>;
 
 const providerIds = z.array(providerIdSchema).max(64);
 
-export const providerPolicyObjectSchema = z.strictObject({
-  order: providerIds.optional(),
-  only: providerIds.min(1).optional(),
-  ignore: providerIds.optional(),
-  allow_fallbacks: z.boolean().optional(),
-  sort: requestSortSchema.optional(),
-  minimum_privacy: privacyClassSchema.optional(),
-  max_price: maxPriceSchema.optional(),
-  require_parameters: z.boolean().optional(),
-  max_attempts: z.int().min(1).max(3).optional(),
-});
+export const providerPolicyObjectSchema = z
+  .strictObject({
+    order: providerIds.nullish(),
+    only: providerIds.min(1).nullish(),
+    ignore: providerIds.nullish(),
+    allow_fallbacks: z.boolean().nullish(),
+    sort: requestSortSchema.nullish(),
+    minimum_privacy: privacyClassSchema.nullish(),
+    max_price: maxPriceSchema.nullish(),
+    require_parameters: z.boolean().nullish(),
+    max_attempts: z.int().min(1).max(3).nullish(),
+  })
+  .transform(withoutNulls);
 
 /** The request field `provider` (interface 2.2): an exact pin, or a policy object. */
 export const providerPolicySchema = z.union([providerIdSchema, providerPolicyObjectSchema], {

@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { modelIdSchema, modelsSchema } from './chat-request.ts';
+import { jsonObjectSchema } from './json-object.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
-/** Preferences as somebody wrote them; what they mean, and whether they agree, the router says. */
-const draftPreferences = z.record(z.string(), z.unknown());
+/** A draft of preferences. The router reads it and says whether its fields agree. */
+const draftPreferences = jsonObjectSchema;
 const tokens = z.int().min(0).max(100_000_000);
 
 /** Body of `POST /routing/preview` (design 6): a request without its content, and perhaps a draft of preferences. */
-export const routingPreviewSchema = z.strictObject({
+export const routingPreviewRequestSchema = z.strictObject({
   model: modelIdSchema,
   models: modelsSchema.nullish(),
   provider: providerPolicySchema.nullish(),
@@ -19,10 +20,10 @@ export const routingPreviewSchema = z.strictObject({
   workspace_id: z.uuid().nullish(),
   preferences: draftPreferences.nullish(),
 });
-export type RoutingPreview = z.infer<typeof routingPreviewSchema>;
+export type RoutingPreview = z.infer<typeof routingPreviewRequestSchema>;
 
 /** Body of `POST /routing/eligible-models` (design 6). */
-export const eligibleModelsSchema = z.strictObject({ preferences: draftPreferences });
+export const eligibleModelsRequestSchema = z.strictObject({ preferences: draftPreferences });
 
 /** Query of `/routing/preferences` (interface 2.8): without a workspace, the default one. */
 export const workspaceQuerySchema = z.strictObject({ workspace_id: z.uuid().optional() });

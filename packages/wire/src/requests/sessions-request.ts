@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { storableText } from './storable-text.ts';
+import { omittable } from './without-nulls.ts';
 
 const password = z.string().min(8).max(128);
 
@@ -34,14 +35,14 @@ export const resetPasswordSchema = z.object({ token: z.string(), newPassword: pa
 export const verifyEmailSchema = z.object({
   token: z.string().min(1).max(200),
   /** Needed by whoever is not signed in. */
-  password: z.string().max(128).optional(),
+  password: omittable(z.string().max(128)),
 });
 
 /** Body of `POST /auth/change-email`. */
 export const changeEmailSchema = z.object({
   newEmail: z.email().max(254),
   /** Needed where the account has one. */
-  password: z.string().max(128).optional(),
+  password: omittable(z.string().max(128)),
 });
 
 const personName = storableText.trim().min(1).max(100);
@@ -59,7 +60,12 @@ export const secondFactorCodeSchema = z.strictObject({ code: storableText.trim()
 const publicKeyCredential = z.looseObject({ id: storableText.max(2048), rawId: storableText.max(2048) });
 
 /** Body of `POST /auth/passkey/verify-registration`. `response`: what `navigator.credentials.create` gave, as JSON. */
-export const registerPasskeySchema = z.strictObject({ response: publicKeyCredential, name: personName.optional() });
+export const registerPasskeySchema = z.strictObject({
+  response: publicKeyCredential,
+  name: personName.optional(),
+  /** From `POST /auth/confirm-password`. Needed where the account has a password. */
+  confirmation: z.string().max(200).optional(),
+});
 
 /** Body of `POST /auth/passkey/verify-authentication`. `response`: what `navigator.credentials.get` gave, as JSON. */
 export const passkeySignInSchema = z.strictObject({ response: publicKeyCredential });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { modelIdSchema } from './chat-request.ts';
 import { providerPolicySchema } from './provider-policy.ts';
 
-/** The longest text of one speech request, in UTF-16 code units (interface part 8). */
+/** The longest text of one speech request, in UTF-16 code units. */
 export const maxSpeechCharacters = 20_000;
 
 export const voiceSchema = z.string().min(1).max(128);
@@ -31,7 +31,14 @@ export const speechSettings = (request: {
 /** Body of `POST /audio/speech` (interface 2.6). Fields not named here are dropped; `null` means absent. */
 export const speechRequestSchema = z.object({
   model: modelIdSchema,
-  input: z.string().min(1).max(maxSpeechCharacters),
+  input: z
+    .string()
+    .min(1)
+    // The schema library's own `max` counts code points.
+    .refine((text) => text.length <= maxSpeechCharacters, {
+      error: `must be at most ${maxSpeechCharacters} characters long, counted in UTF-16 code units`,
+    })
+    .meta({ maxLength: maxSpeechCharacters }),
   voice: voiceSchema.nullish(),
   response_format: speechFormatSchema.nullish(),
   provider: providerPolicySchema.nullish(),

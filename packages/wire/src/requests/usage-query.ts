@@ -72,3 +72,6 @@ export const usageDailyQuerySchema = z
   .strictObject({ group_by: groups.default(['day']), ...filters })
   .superRefine(refuseEmptyRange);
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
+
+/** Query of `GET /models/uptime`. */
+export const uptimeQuerySchema = z.strictObject({ model: z.string() });

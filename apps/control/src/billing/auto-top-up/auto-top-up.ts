@@ -116,6 +116,7 @@ async function orderWithin(
     automatic: true,
     saveCard: false,
     card,
+    formId: undefined,
   });
   return made instanceof ServiceError ? 'limit' : made;
 }

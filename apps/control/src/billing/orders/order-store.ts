@@ -6,6 +6,12 @@ import { type OrderRecord, type OrderRow, orderColumns, toOrderAnswer, toRecord 
 
 type Queryable = pg.Pool | pg.PoolClient;
 
+/** From when and until when an order is opened by one process alone. */
+interface Lease {
+  readonly now: Date;
+  readonly until: Date;
+}
+
 /** Inserts an order as it is placed. The caller holds the account's lock, under which limits were checked. */
 export async function insertOrder(
   client: pg.PoolClient,
@@ -22,13 +28,13 @@ export async function insertOrder(
     | 'card'
     | 'createdAt'
     | 'expiresAt'
-  >,
+  > & { readonly formId: string | undefined },
   nextCheckAt: Date,
 ): Promise<OrderRecord> {
   const { rows } = await client.query<OrderRow>(
     `insert into orders as o (id, account_id, status, rail, package_id, amount_nusd, fee_nusd, automatic, save_card, card,
-       created_at, expires_at, next_check_at)
-     values ($1, $2, 'created', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${orderColumns}`,
+       created_at, expires_at, next_check_at, form_id)
+     values ($1, $2, 'created', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) returning ${orderColumns}`,
     [
       order.id,
       order.accountId,
@@ -42,6 +48,7 @@ export async function insertOrder(
       order.createdAt,
       order.expiresAt,
       nextCheckAt,
+      order.formId ?? null,
     ],
   );
   const [row] = rows;
@@ -56,6 +63,31 @@ export async function findOrder(db: Queryable, accountId: string, orderId: strin
     [orderId, accountId],
   );
   return rows[0] && toRecord(rows[0]);
+}
+
+/** The order that a form of an account has made; undefined where it has made none. */
+export async function findFormsOrder(
+  db: Queryable,
+  accountId: string,
+  formId: string,
+): Promise<OrderRecord | undefined> {
+  const { rows } = await db.query<OrderRow>(
+    `select ${orderColumns} from orders o where o.account_id = $1 and o.form_id = $2`,
+    [accountId, formId],
+  );
+  return rows[0] && toRecord(rows[0]);
+}
+
+/**
+ * Takes the lease of a created order whose opener has had its time, as the reconcile loop does. Of several at once one is
+ * told true.
+ */
+export async function claimOpening(db: Queryable, orderId: string, lease: Lease): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update orders set next_check_at = $3 where id = $1 and status = 'created' and next_check_at <= $2 and expires_at > $2`,
+    [orderId, lease.now, lease.until],
+  );
+  return rowCount === 1;
 }
 
 /** An order by its id, locked until the transaction ends. */

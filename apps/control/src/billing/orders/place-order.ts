@@ -10,7 +10,7 @@ import { openingLeaseMs } from './next-check.ts';
 import { openOrder } from './open-order.ts';
 import { limitError, orderedSoFar } from './order-limits.ts';
 import type { OrderRecord } from './order-record.ts';
-import { insertOrder } from './order-store.ts';
+import { claimOpening, findFormsOrder, insertOrder } from './order-store.ts';
 
 export type Rails = Readonly<Record<RailName, PaymentRail | undefined>>;
 
@@ -19,18 +19,32 @@ export interface PlaceDependencies extends ApplyDependencies {
   readonly rails: Rails;
 }
 
-export interface PlacedOrder {
+export interface AskedOrder {
   readonly accountId: string;
   readonly packageId: string;
   readonly rail: RailName;
   readonly saveCard: boolean;
+  /** From the page or program that asks; undefined: it asks for a new order each time. */
+  readonly formId: string | undefined;
+}
+
+export interface PlacedOrder {
+  readonly order: OrderRecord;
+  /** False for the order that the same form has placed before. */
+  readonly isNew: boolean;
 }
 
 /**
- * Places an order of a person. Its row is there before the rail is asked: a payment can never come for an order that
- * nobody knows. Where the rail cannot be reached the order stays `created`, and the reconcile loop opens it.
+ * Places an order of a person. Its row is there before the rail is asked: a payment can never come for an order that is
+ * not known here. If the rail cannot be reached, the order stays `created`, and the reconcile loop opens it.
+ *
+ * One form makes one order, however often and in however many processes it is sent at once: the account is locked before
+ * its order is looked for, and a unique index stands behind that. One process opens the order at its rail. If that
+ * process dies, its lease ends, and the first that takes the lease goes on: the loop, or the form sent again.
  */
-export async function placeOrder(deps: PlaceDependencies, asked: PlacedOrder): Promise<OrderRecord> {
+export async function placeOrder(deps: PlaceDependencies, asked: AskedOrder): Promise<PlacedOrder> {
+  const before = await findBefore(deps.pool, asked);
+  if (before !== undefined) return { order: await resume(deps, before), isNew: false };
   const rail = deps.rails[asked.rail];
   if (rail === undefined) throw railIsOff(deps.rails, asked.rail);
   const bought = deps.plan.packages.get(asked.packageId);
@@ -40,11 +54,41 @@ export async function placeOrder(deps: PlaceDependencies, asked: PlacedOrder): P
       param: 'package_id',
     });
   }
-  const order = await inTransaction(deps.pool, async (client) => {
-    const made = await createOrder(client, deps, { ...asked, bought, automatic: false, card: undefined });
-    if (made instanceof ServiceError) throw made;
-    return made;
+  const placed = await inTransaction(deps.pool, async (client): Promise<PlacedOrder> => {
+    await lockAccount(client, asked.accountId);
+    const meanwhile = await findBefore(client, asked);
+    if (meanwhile !== undefined) return { order: meanwhile, isNew: false };
+    const order = await createOrder(client, deps, { ...asked, bought, automatic: false, card: undefined });
+    if (order instanceof ServiceError) throw order;
+    return { order, isNew: true };
   });
+  return placed.isNew ? { order: await open(deps, rail, placed.order), isNew: true } : placed;
+}
+
+/** The order that the form has made. Throws `conflict` where it was another one. */
+async function findBefore(db: pg.Pool | pg.PoolClient, asked: AskedOrder): Promise<OrderRecord | undefined> {
+  const { accountId, formId } = asked;
+  const order = formId === undefined ? undefined : await findFormsOrder(db, accountId, formId);
+  if (order === undefined) return undefined;
+  const { packageId, rail, saveCard } = order;
+  if (packageId === asked.packageId && rail === asked.rail && saveCard === asked.saveCard) return order;
+  throw new ServiceError('conflict', {
+    message: `\`form_id\` belongs to order \`${order.id}\`, which asks for something else. Make a new one for each order.`,
+    param: 'form_id',
+  });
+}
+
+/** Goes on with an order whose opener did not come to an end. */
+async function resume(deps: PlaceDependencies, order: OrderRecord): Promise<OrderRecord> {
+  const rail = deps.rails[order.rail];
+  const now = new Date(deps.now());
+  const lease = { now, until: new Date(now.getTime() + openingLeaseMs) };
+  if (rail === undefined || order.status !== 'created' || !(await claimOpening(deps.pool, order.id, lease)))
+    return order;
+  return open(deps, rail, order);
+}
+
+async function open(deps: PlaceDependencies, rail: PaymentRail, order: OrderRecord): Promise<OrderRecord> {
   const { order: opened, ended } = await openOrder(deps, { rail, order, source: 'order' });
   if (ended === 'refused') throw new ServiceError('rail_error', { ambiguous: true });
   return opened;
@@ -61,6 +105,7 @@ export async function createOrder(
     readonly automatic: boolean;
     readonly saveCard: boolean;
     readonly card: string | undefined;
+    readonly formId: string | undefined;
   },
 ): Promise<OrderRecord | ServiceError> {
   const { bought, accountId } = wanted;
@@ -82,6 +127,7 @@ export async function createOrder(
       automatic: wanted.automatic,
       saveCard: wanted.saveCard,
       card: wanted.card,
+      formId: wanted.formId,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + plan.orderLifetimeMs),
     },

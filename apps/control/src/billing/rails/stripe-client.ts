@@ -36,6 +36,8 @@ export async function askStripe<T>(call: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof Stripe.errors.StripeError)) throw error;
     const code = error.code ?? error.type;
+    // The same call under the same idempotency key is still running (`idempotency_key_in_use`): its outcome is not known.
+    if (error.statusCode === 409) throw new RailUnavailableError(code, error);
     if (refusals.includes(error.type)) throw new RailRefusedError(code, error);
     throw new RailUnavailableError(code, error);
   }

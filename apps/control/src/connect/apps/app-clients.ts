@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { hashSecret } from '@sotto/state';
 import type { AdapterPayload } from 'oidc-provider';
 import type pg from 'pg';
-import { isUuid } from '../../workspaces/path-ids.ts';
+import { isUuid } from '../../database/uuid.ts';
 
 interface Row {
   id: string;

@@ -1,70 +1,45 @@
-import { readJsonBody } from '@sotto/http';
-import { type AppAnswer, createAppSchema, parseRequest, ServiceError, updateAppSchema } from '@sotto/wire';
-import type { FastifyInstance } from 'fastify';
-import { requireSession, type SessionDependencies } from '../../credentials/session-credentials.ts';
+import { appContracts } from '@sotto/contract/control';
+import { ServiceError } from '@sotto/wire';
+import type pg from 'pg';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
-import { isUuid } from '../../workspaces/path-ids.ts';
-import { changeApp, createApp, disableApp, listApps, type OfApp, rotateSecret, unknownApp } from './app-store.ts';
+import type { Serve } from '../../serve/serve.ts';
+import { changeApp, createApp, disableApp, listApps, rotateSecret } from './app-store.ts';
 
 export interface AppRoutesDependencies {
-  readonly sessions: SessionDependencies;
+  readonly pool: pg.Pool;
   readonly projector: Projector;
   /** The public control origin: no app may have what is there redirected to. */
   readonly origin: string;
 }
 
-interface ById {
-  Params: { id: string };
-}
+/** Serves the apps that an account has registered. A secret is shown once. */
+export function serveApps(serve: Serve, { pool, projector, origin }: AppRoutesDependencies): void {
+  serve(appContracts)({
+    'GET /v1/connect/apps': async ({ caller }) => ({ data: await listApps(pool, caller.accountId) }),
 
-/** `/v1/connect/apps` (interface 4.6): the apps that an account has registered. A secret is shown once. */
-export function registerApps(app: FastifyInstance, { sessions, projector, origin }: AppRoutesDependencies): void {
-  const { pool } = sessions;
+    'POST /v1/connect/apps': ({ caller, body }) => {
+      refuseOwnAddresses(origin, body);
+      return createApp(pool, caller.accountId, body);
+    },
 
-  app.get('/v1/connect/apps', async (request, reply): Promise<{ data: AppAnswer[] }> => {
-    const { accountId } = await requireSession(sessions, request);
-    reply.header('cache-control', 'no-store');
-    return { data: await listApps(pool, accountId) };
+    'PATCH /v1/connect/apps/{id}': async ({ caller: { accountId }, params, body }) => {
+      refuseOwnAddresses(origin, body);
+      const changed = await changeApp(pool, { accountId, appId: params.id }, body);
+      await projectKeys(projector, changed.keyIds);
+      return changed.app;
+    },
+
+    'POST /v1/connect/apps/{id}/rotate-secret': async ({ caller: { accountId }, params }) => {
+      const changed = await rotateSecret(pool, { accountId, appId: params.id });
+      await projectKeys(projector, changed.keyIds);
+      return changed.app;
+    },
+
+    'DELETE /v1/connect/apps/{id}': async ({ caller: { accountId }, params }) => {
+      await projectKeys(projector, await disableApp(pool, { accountId, appId: params.id }));
+    },
   });
-
-  app.post('/v1/connect/apps', async (request, reply): Promise<AppAnswer> => {
-    const { accountId } = await requireSession(sessions, request);
-    const asked = parseRequest(createAppSchema, readJsonBody(request.body));
-    refuseOwnAddresses(origin, asked);
-    const made = await createApp(pool, accountId, asked);
-    reply.code(201).header('cache-control', 'no-store');
-    return made;
-  });
-
-  app.patch<ById>('/v1/connect/apps/:id', async (request, reply): Promise<AppAnswer> => {
-    const { accountId } = await requireSession(sessions, request);
-    const change = parseRequest(updateAppSchema, readJsonBody(request.body));
-    refuseOwnAddresses(origin, change);
-    const changed = await changeApp(pool, readApp(accountId, request.params.id), change);
-    await projectKeys(projector, changed.keyIds);
-    reply.header('cache-control', 'no-store');
-    return changed.app;
-  });
-
-  app.post<ById>('/v1/connect/apps/:id/rotate-secret', async (request, reply): Promise<AppAnswer> => {
-    const { accountId } = await requireSession(sessions, request);
-    const changed = await rotateSecret(pool, readApp(accountId, request.params.id));
-    await projectKeys(projector, changed.keyIds);
-    reply.header('cache-control', 'no-store');
-    return changed.app;
-  });
-
-  app.delete<ById>('/v1/connect/apps/:id', async (request, reply) => {
-    const { accountId } = await requireSession(sessions, request);
-    await projectKeys(projector, await disableApp(pool, readApp(accountId, request.params.id)));
-    return reply.code(204).send();
-  });
-}
-
-function readApp(accountId: string, appId: string): OfApp {
-  if (!isUuid(appId)) throw unknownApp();
-  return { accountId, appId };
 }
 
 /** Whoever is sent on must leave: what comes back to this origin would be taken for its own. */

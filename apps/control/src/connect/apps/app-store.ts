@@ -3,6 +3,7 @@ import { hashSecret } from '@sotto/state';
 import { type AppAnswer, type AppScope, type CreateApp, ServiceError, type UpdateApp } from '@sotto/wire';
 import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { unknown } from '../../serve/unknown.ts';
 import { endGrants } from '../grants/end-grants.ts';
 
 /** More than a developer has, few enough to list. */
@@ -147,12 +148,9 @@ async function lockApp(client: pg.PoolClient, { accountId, appId }: OfApp): Prom
     [appId, accountId],
   );
   const [row] = rows;
-  if (row === undefined) throw unknownApp();
+  if (row === undefined) throw unknown('app');
   return row;
 }
-
-export const unknownApp = (): ServiceError =>
-  new ServiceError('not_found', { message: 'This account has no such app.' });
 
 function one(rows: readonly Row[]): Row {
   const [row] = rows;

@@ -1,6 +1,6 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type pg from 'pg';
-import { isUuid } from '../../workspaces/path-ids.ts';
+import { isUuid } from '../../database/uuid.ts';
 
 interface Row {
   app_id: string;

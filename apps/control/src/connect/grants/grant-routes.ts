@@ -1,37 +1,29 @@
-import { type GrantAnswer, grantListQuerySchema, parseRequest } from '@sotto/wire';
-import type { FastifyInstance } from 'fastify';
-import { requireSession, type SessionDependencies } from '../../credentials/session-credentials.ts';
+import { grantContracts } from '@sotto/contract/control';
+import type pg from 'pg';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
-import { isUuid } from '../../workspaces/path-ids.ts';
+import type { Serve } from '../../serve/serve.ts';
 import { requireWorkspace } from '../../workspaces/workspace-access.ts';
-import { disconnect, listGrants, unknownGrant } from './grant-store.ts';
+import { disconnect, listGrants } from './grant-store.ts';
 
 export interface GrantRoutesDependencies {
-  readonly sessions: SessionDependencies;
+  readonly pool: pg.Pool;
   readonly projector: Projector;
 }
 
-/** `/v1/connect/grants` (interface 4.6): what a person has allowed apps, and how they take it back. */
-export function registerGrants(app: FastifyInstance, { sessions, projector }: GrantRoutesDependencies): void {
-  const { pool } = sessions;
+/** Serves what a person has allowed apps, and how they take it back. */
+export function serveGrants(serve: Serve, { pool, projector }: GrantRoutesDependencies): void {
+  serve(grantContracts)({
+    'GET /v1/connect/grants': async ({ caller: { accountId }, query: { workspace_id: workspaceId } }) => {
+      if (workspaceId === undefined) return { data: await listGrants(pool, { accountId }) };
+      await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
+      return { data: await listGrants(pool, { workspaceId }) };
+    },
 
-  app.get('/v1/connect/grants', async (request, reply): Promise<{ data: GrantAnswer[] }> => {
-    const { accountId } = await requireSession(sessions, request);
-    const { workspace_id: workspaceId } = parseRequest(grantListQuerySchema, request.query);
-    reply.header('cache-control', 'no-store');
-    if (workspaceId === undefined) return { data: await listGrants(pool, { accountId }) };
-    await requireWorkspace(pool, { accountId, workspaceId, action: 'read' });
-    return { data: await listGrants(pool, { workspaceId }) };
-  });
-
-  app.delete<{ Params: { id: string } }>('/v1/connect/grants/:id', async (request, reply) => {
-    const { accountId } = await requireSession(sessions, request);
-    const grantId = request.params.id;
-    if (!isUuid(grantId)) throw unknownGrant();
-    const keyIds = await inTransaction(pool, (client) => disconnect(client, { accountId, grantId }));
-    await projectKeys(projector, keyIds);
-    return reply.code(204).send();
+    'DELETE /v1/connect/grants/{id}': async ({ caller: { accountId }, params }) => {
+      const keyIds = await inTransaction(pool, (client) => disconnect(client, { accountId, grantId: params.id }));
+      await projectKeys(projector, keyIds);
+    },
   });
 }

@@ -1,6 +1,7 @@
 import { nusdToUsd } from '@sotto/money';
 import { type AppScope, type GrantAnswer, ServiceError } from '@sotto/wire';
 import type pg from 'pg';
+import { unknown } from '../../serve/unknown.ts';
 import { assertMay } from '../../workspaces/permissions.ts';
 import { lockWorkspace } from '../../workspaces/workspace-access.ts';
 import { endGrants } from './end-grants.ts';
@@ -66,19 +67,16 @@ export async function disconnect(
     [grantId],
   );
   const [grant] = rows;
-  if (grant === undefined) throw unknownGrant();
+  if (grant === undefined) throw unknown('grant');
   if (grant.account_id !== accountId) {
     const { workspace_id: workspaceId } = grant;
     const { role } = await lockWorkspace(client, { accountId, workspaceId, action: 'read' }).catch((error: unknown) => {
-      throw error instanceof ServiceError && error.type === 'not_found' ? unknownGrant() : error;
+      throw error instanceof ServiceError && error.type === 'not_found' ? unknown('grant') : error;
     });
     assertMay(role, 'useAllKeys');
   }
   return endGrants(client, { grantIds: [grantId] });
 }
-
-export const unknownGrant = (): ServiceError =>
-  new ServiceError('not_found', { message: 'This account has no such grant.' });
 
 const toAnswer = (row: Row): GrantAnswer => ({
   id: row.id,

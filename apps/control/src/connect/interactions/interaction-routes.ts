@@ -1,18 +1,13 @@
-import { readJsonBody } from '@sotto/http';
+import { interactionContracts } from '@sotto/contract/control';
 import { usdToNusd } from '@sotto/money';
-import {
-  type AnswerInteraction,
-  answerInteractionSchema,
-  type InteractionAnswer,
-  type InteractionDoneAnswer,
-  parseRequest,
-  ServiceError,
-} from '@sotto/wire';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireSession, type SessionDependencies, type SignedIn } from '../../credentials/session-credentials.ts';
+import { type AnswerInteraction, ServiceError } from '@sotto/wire';
+import type { FastifyRequest } from 'fastify';
+import type pg from 'pg';
+import type { SignedIn } from '../../credentials/session-credentials.ts';
 import { inTransaction } from '../../database/in-transaction.ts';
 import { projectKeys } from '../../projection/project-keys.ts';
 import type { Projector } from '../../projection/projector.ts';
+import type { Serve } from '../../serve/serve.ts';
 import { needsSecureCookies } from '../../sessions/cookies.ts';
 import { mayDo } from '../../workspaces/permissions.ts';
 import { listWorkspaces } from '../../workspaces/workspace-store.ts';
@@ -24,16 +19,12 @@ import { cookieValue, requestCookieName } from './request-cookie.ts';
 import { scopeSentences } from './scope-sentences.ts';
 
 export interface InteractionRoutesDependencies {
-  readonly sessions: SessionDependencies;
+  readonly pool: pg.Pool;
   readonly projector: Projector;
   readonly provider: () => Promise<OidcProvider>;
   /** The public control origin. */
   readonly origin: string;
   readonly now: () => number;
-}
-
-interface ByUid {
-  Params: { uid: string };
 }
 
 /** A request in the hands of the person whom it was sent to. */
@@ -45,20 +36,17 @@ interface Opened {
 }
 
 /**
- * `/v1/connect/interactions/:uid`: what the consent page shows, and the person's decision. Only in the browser in which
- * the request began (its cookie), and only for the account that opened it first.
+ * Serves the consent page: what it shows, and the person's decision. Only in the browser in which the request began (its
+ * cookie), and only for the account that opened it first.
  */
-export function registerInteractions(app: FastifyInstance, deps: InteractionRoutesDependencies): void {
-  const { sessions, projector, now } = deps;
-  const { pool } = sessions;
+export function serveInteractions(serve: Serve, deps: InteractionRoutesDependencies): void {
+  const { pool, projector, now } = deps;
   const cookieName = requestCookieName(needsSecureCookies(deps.origin));
 
-  const open = async (request: FastifyRequest<ByUid>): Promise<Opened> => {
-    const person = await requireSession(sessions, request);
-    const { uid } = request.params;
+  const open = async (person: SignedIn, uid: string, { headers }: FastifyRequest): Promise<Opened> => {
     const provider = await deps.provider();
     const interaction =
-      cookieValue(request.headers.cookie, cookieName) === uid ? await provider.Interaction.find(uid) : undefined;
+      cookieValue(headers.cookie, cookieName) === uid ? await provider.Interaction.find(uid) : undefined;
     if (interaction === undefined) throw unknownRequest();
     await claimRequest(pool, uid, person.accountId);
     const asked = await readAppRequest(provider, interaction, now());
@@ -66,39 +54,38 @@ export function registerInteractions(app: FastifyInstance, deps: InteractionRout
     return { person, interaction, request: asked, signInAgain };
   };
 
-  app.get<ByUid>('/v1/connect/interactions/:uid', async (request, reply): Promise<InteractionAnswer> => {
-    const { person, request: asked, signInAgain } = await open(request);
-    const workspaces = await listWorkspaces(pool, person.accountId);
-    reply.header('cache-control', 'no-store');
-    return {
-      app: {
-        name: asked.name,
-        homepage: asked.homepage,
-        verified: false,
-        redirect_host: new URL(asked.redirectUri).host,
-      },
-      scopes: asked.scopes.map((scope) => ({ scope, sentence: scopeSentences[scope] })),
-      workspaces: workspaces
-        .filter(({ role }) => mayDo(role, 'useOwnKeys'))
-        .map(({ id, name, is_default, role }) => ({ id, name, is_default, role })),
-      returning: await hasActiveGrant(pool, person.accountId, asked.appId),
-      email: person.email,
-      sign_in_again: signInAgain,
-    };
-  });
+  serve(interactionContracts)({
+    'GET /v1/connect/interactions/{uid}': async ({ caller, params, request }) => {
+      const { person, request: asked, signInAgain } = await open(caller, params.uid, request);
+      const workspaces = await listWorkspaces(pool, person.accountId);
+      return {
+        app: {
+          name: asked.name,
+          homepage: asked.homepage,
+          verified: false,
+          redirect_host: new URL(asked.redirectUri).host,
+        },
+        scopes: asked.scopes.map((scope) => ({ scope, sentence: scopeSentences[scope] })),
+        workspaces: workspaces
+          .filter(({ role }) => mayDo(role, 'useOwnKeys'))
+          .map(({ id, name, is_default, role }) => ({ id, name, is_default, role })),
+        returning: await hasActiveGrant(pool, person.accountId, asked.appId),
+        email: person.email,
+        sign_in_again: signInAgain,
+      };
+    },
 
-  app.post<ByUid>('/v1/connect/interactions/:uid', async (request, reply): Promise<InteractionDoneAnswer> => {
-    const opened = await open(request);
-    const answer = parseRequest(answerInteractionSchema, readJsonBody(request.body));
-    const { interaction } = opened;
-    const result = answer.decision === 'deny' ? await deny(interaction.uid) : await allow(opened, answer);
-    // Answered already, in another tab: that answer stands.
-    if (result !== undefined) {
-      interaction.result = result;
-      await interaction.persist();
-    }
-    reply.header('cache-control', 'no-store');
-    return { redirect_to: interaction.returnTo };
+    'POST /v1/connect/interactions/{uid}': async ({ caller, params, body, request }) => {
+      const opened = await open(caller, params.uid, request);
+      const { interaction } = opened;
+      const result = body.decision === 'deny' ? await deny(interaction.uid) : await allow(opened, body);
+      // Answered already, in another tab: that answer stands.
+      if (result !== undefined) {
+        interaction.result = result;
+        await interaction.persist();
+      }
+      return { redirect_to: interaction.returnTo };
+    },
   });
 
   const deny = async (uid: string): Promise<typeof denied | undefined> =>

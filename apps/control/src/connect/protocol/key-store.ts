@@ -3,9 +3,10 @@ import type { JWK } from 'oidc-provider';
 import type pg from 'pg';
 import { z } from 'zod';
 import { inTransaction } from '../../database/in-transaction.ts';
+import { derivedKey } from '../../sessions/derived-key.ts';
 import type { SessionSecrets } from '../../sessions/session-secrets.ts';
 import { type AgedKey, keysInForce, usedMs } from './key-rotation.ts';
-import { derivedKey, openText, sealText } from './sealed-payload.ts';
+import { openText, sealText } from './sealed-payload.ts';
 
 /** What all control processes share: the first of each is used, all are believed. */
 export interface ProtocolKeys {

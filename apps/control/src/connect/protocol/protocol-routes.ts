@@ -9,7 +9,7 @@ const routes: readonly { readonly methods: HTTPMethods[]; readonly path: string;
   { methods: ['GET', 'OPTIONS'], path: '/.well-known/oauth-authorization-server' },
   { methods: ['GET', 'OPTIONS'], path: paths.jwks },
   // Each call is a row until it is answered.
-  { methods: ['GET'], path: paths.authorization, config: limitByAddress },
+  { methods: ['GET'], path: paths.authorization, config: limitByAddress() },
   { methods: ['GET'], path: `${paths.authorization}/:uid` },
   { methods: ['POST', 'OPTIONS'], path: paths.token },
   { methods: ['GET', 'POST', 'OPTIONS'], path: paths.userinfo },

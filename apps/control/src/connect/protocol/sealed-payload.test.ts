@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { artifactId, derivedKey, openPayload, openText, sealPayload, sealText } from './sealed-payload.ts';
+import { derivedKey } from '../../sessions/derived-key.ts';
+import { artifactId, openPayload, openText, sealPayload, sealText } from './sealed-payload.ts';
 
 it('opens a payload for whoever holds its secret, and for nobody else', () => {
   const sealed = sealPayload('AccessToken', 'a-secret', { jti: 'a-secret', scope: 'inference' });

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { derivedKey } from '../../sessions/derived-key.ts';
 
 /** The id under which what somebody holds (a token, a code, a cookie) rests: its SHA-256, apart for each kind. */
 export const artifactId = (kind: string, secret: string): string => hash('sha256', `${kind} ${secret}`, 'base64url');
@@ -38,9 +39,5 @@ export function openText(key: Buffer, sealed: string): string | undefined {
     return undefined;
   }
 }
-
-/** A key of 32 bytes for one purpose. */
-export const derivedKey = (secret: string, purpose: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
 
 const keyOf = (kind: string, secret: string): Buffer => derivedKey(secret, `sotto connected apps: ${kind}`);

@@ -1,5 +1,7 @@
+import type { AnswerOf, BodyInput } from '@sotto/contract';
+import type { ControlContracts } from '@sotto/contract/control';
 import { queryOptions } from '@tanstack/react-query';
-import { call } from '../../api/call.ts';
+import { call, type Route } from '../../api/call.ts';
 import { aboutWhatWasTyped } from '../../session/sign-in-methods.ts';
 
 /** A sign-in that has not ended. */
@@ -15,8 +17,8 @@ export const sessionsQuery = queryOptions({
   queryKey: ['account', 'sessions'],
   queryFn: async ({ signal }) => {
     const [sessions, own] = await Promise.all([
-      call<readonly SessionRow[]>('/auth/list-sessions', { signal }),
-      call<{ session: { id: string } } | null>('/auth/get-session', { signal }),
+      call('GET /v1/auth/list-sessions', { signal }),
+      call('GET /v1/auth/get-session', { signal }),
     ]);
     const isOwn = ({ id }: SessionRow): boolean => id === own?.session.id;
     return sessions
@@ -34,46 +36,43 @@ export interface PasskeyRow {
 
 export const passkeysQuery = queryOptions({
   queryKey: ['account', 'passkeys'],
-  queryFn: ({ signal }) => call<readonly PasskeyRow[]>('/auth/passkey/list-user-passkeys', { signal }),
+  queryFn: ({ signal }) => call('GET /v1/auth/passkey/list-user-passkeys', { signal }),
+});
+
+/** When a password was set by mail and left passkeys that are still to be reviewed; null where none are. */
+export const passkeyReviewQuery = queryOptions({
+  queryKey: ['account', 'passkey-review'],
+  queryFn: async ({ signal }) => (await call('GET /v1/auth/passkey/review', { signal })).resetAt,
 });
 
 /** Whether the account has a password, or comes from the OpenID provider alone. */
 export const hasPasswordQuery = queryOptions({
   queryKey: ['account', 'ways'],
   queryFn: async ({ signal }) =>
-    (await call<readonly { providerId: string }[]>('/auth/list-accounts', { signal })).some(
-      ({ providerId }) => providerId === 'credential',
-    ),
+    (await call('GET /v1/auth/list-accounts', { signal })).some(({ providerId }) => providerId === 'credential'),
 });
 
+/** A change by a route of better-auth: its 401 is about what was typed. */
 const change =
-  <Body extends object, Answer = unknown>(path: string) =>
-  (body: Body): Promise<Answer> =>
-    aboutWhatWasTyped(call<Answer>(`/auth/${path}`, { method: 'POST', body }));
+  <Key extends Extract<Route, `POST /v1/auth/${string}`>>(route: Key) =>
+  (body: BodyInput<ControlContracts[Key]>) =>
+    aboutWhatWasTyped(call(route, { body } as never));
 
-export const updateName = change<{ name: string }>('update-user');
-export const changeEmail = change<{ newEmail: string; password?: string }>('change-email');
-export const sendVerification = change<{ email: string }>('send-verification-email');
-export const changePassword = change<{
-  currentPassword: string;
-  newPassword: string;
-  revokeOtherSessions: boolean;
-}>('change-password');
-export const askForReset = change<{ email: string }>('request-password-reset');
-
+export const updateName = change('POST /v1/auth/update-user');
+export const changeEmail = change('POST /v1/auth/change-email');
+export const sendVerification = change('POST /v1/auth/send-verification-email');
+export const changePassword = change('POST /v1/auth/change-password');
+export const askForReset = change('POST /v1/auth/request-password-reset');
 /** What an authenticator app is set up with; shown this once. */
-export interface Enrolment {
-  readonly totpURI: string;
-  readonly backupCodes: readonly string[];
-}
+export type Enrolment = AnswerOf<ControlContracts['POST /v1/auth/two-factor/enable']>;
 
-export const enableSecondFactor = change<{ password: string }, Enrolment>('two-factor/enable');
-export const verifyCode = change<{ code: string }>('two-factor/verify-totp');
-export const disableSecondFactor = change<{ password: string }>('two-factor/disable');
-export const newBackupCodes = change<{ password: string }, { backupCodes: readonly string[] }>(
-  'two-factor/generate-backup-codes',
-);
-export const renamePasskey = change<{ id: string; name: string }>('passkey/update-passkey');
-export const deletePasskey = change<{ id: string }>('passkey/delete-passkey');
-export const revokeSession = change<{ token: string }>('revoke-session');
-export const revokeOthers = change<object>('revoke-other-sessions');
+export const enableSecondFactor = change('POST /v1/auth/two-factor/enable');
+export const verifyCode = change('POST /v1/auth/two-factor/verify-totp');
+export const disableSecondFactor = change('POST /v1/auth/two-factor/disable');
+export const newBackupCodes = change('POST /v1/auth/two-factor/generate-backup-codes');
+export const renamePasskey = change('POST /v1/auth/passkey/update-passkey');
+export const confirmPassword = change('POST /v1/auth/confirm-password');
+export const deletePasskey = change('POST /v1/auth/passkey/delete-passkey');
+export const endPasskeyReview = () => aboutWhatWasTyped(call('POST /v1/auth/passkey/reviewed'));
+export const revokeSession = change('POST /v1/auth/revoke-session');
+export const revokeOthers = () => aboutWhatWasTyped(call('POST /v1/auth/revoke-other-sessions'));

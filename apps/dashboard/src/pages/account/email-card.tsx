@@ -1,6 +1,7 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -33,7 +34,7 @@ export function EmailCard({ user }: { user: SignedInUser }) {
 }
 
 function Unconfirmed({ email }: { email: string }) {
-  const sending = useMutation({ mutationFn: sendVerification });
+  const sending = useChange({ mutationFn: sendVerification });
   return (
     <Notice tone="warn">
       <p>Until it is confirmed, passkeys, an authenticator app and invitations wait.</p>
@@ -50,7 +51,7 @@ function Unconfirmed({ email }: { email: string }) {
 
 function ChangeForm() {
   const { data: hasPassword } = useQuery(hasPasswordQuery);
-  const changing = useMutation({ mutationFn: changeEmail });
+  const changing = useChange({ mutationFn: changeEmail });
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const target = event.currentTarget;

@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { sessionQuery } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -14,7 +15,7 @@ import { QrCode } from './qr-code.tsx';
 
 /** Three steps: the password, the app and its first code, the backup codes. */
 export function EnrolDialog({ onClose }: { onClose: () => void }) {
-  const enabling = useMutation({ mutationFn: enableSecondFactor });
+  const enabling = useChange({ mutationFn: enableSecondFactor });
   const [isVerified, setVerified] = useState(false);
   const client = useQueryClient();
   const announce = useAnnounce();
@@ -58,7 +59,7 @@ interface FirstCodeProps {
 }
 
 function FirstCode({ enrolment, onDone, onCancel }: FirstCodeProps) {
-  const verifying = useMutation({ mutationFn: verifyCode, onSuccess: onDone });
+  const verifying = useChange({ mutationFn: verifyCode, onSuccess: onDone });
   const secret = URL.parse(enrolment.totpURI)?.searchParams.get('secret') ?? '';
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();

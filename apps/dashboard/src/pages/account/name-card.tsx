@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { type SignedInUser, sessionQuery } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -11,7 +12,7 @@ import { updateName } from './account-queries.ts';
 export function NameCard({ user }: { user: SignedInUser }) {
   const client = useQueryClient();
   const announce = useAnnounce();
-  const saving = useMutation({
+  const saving = useChange({
     mutationFn: updateName,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: sessionQuery.queryKey });

@@ -1,19 +1,19 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pencil, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import { ApiError, sentenceOf } from '../../api/call.ts';
-import { deviceWords } from '../../format/device.ts';
-import { addPasskey, addressForPasskeys, canUsePasskeys, passkeySentence } from '../../session/passkeys.ts';
+import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
-import { Button, buttonClass, IconButton } from '../../ui/button.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Instant } from '../../ui/instant.tsx';
 import { Loading } from '../../ui/skeleton.tsx';
-import { Card, ErrorState, Notice } from '../../ui/surface.tsx';
+import { Card, ErrorState } from '../../ui/surface.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { deletePasskey, type PasskeyRow, passkeysQuery, renamePasskey } from './account-queries.ts';
+import { AddPasskey } from './add-passkey.tsx';
+import { ReviewNotice } from './passkey-review.tsx';
 
 /** Keys that a device or a password manager holds, and that sign in alone. */
 export function PasskeysCard({ user }: { user: SignedInUser }) {
@@ -28,6 +28,7 @@ export function PasskeysCard({ user }: { user: SignedInUser }) {
         ) : (
           <Passkeys passkeys={passkeys} />
         )}
+        <ReviewNotice passkeys={passkeys} />
         <AddPasskey user={user} />
       </div>
     </Card>
@@ -35,55 +36,6 @@ export function PasskeysCard({ user }: { user: SignedInUser }) {
 }
 
 const nameOf = ({ name }: PasskeyRow): string => name ?? 'Passkey';
-
-function AddPasskey({ user }: { user: SignedInUser }) {
-  const client = useQueryClient();
-  const adding = useMutation({
-    mutationFn: () => addPasskey(deviceWords(navigator.userAgent) ?? 'Passkey'),
-    onSuccess: () => client.invalidateQueries({ queryKey: passkeysQuery.queryKey }),
-  });
-  const elsewhere = addressForPasskeys();
-  if (!canUsePasskeys()) {
-    return (
-      <p className="text-sm text-muted">
-        {elsewhere === null ? (
-          'This browser has no passkeys for this page.'
-        ) : (
-          <>
-            Browsers have no passkeys for numeric addresses: open{' '}
-            <a href={elsewhere} className="text-accent underline underline-offset-2">
-              {elsewhere}
-            </a>
-            .
-          </>
-        )}
-      </p>
-    );
-  }
-  const isStale = adding.error instanceof ApiError && adding.error.type === 'session_not_fresh';
-  const sentence = passkeySentence(adding.error);
-  return (
-    <div className="space-y-3">
-      {!user.emailVerified && <p className="text-sm text-muted">Confirm your address first.</p>}
-      <Button busy={adding.isPending} disabled={!user.emailVerified} onClick={() => adding.mutate()}>
-        Add a passkey
-      </Button>
-      {isStale && (
-        <Notice tone="warn">
-          <p>You have been signed in for more than an hour, so show once more who you are.</p>
-          <Link to="/sign-in" search={{ return_to: '/account' }} className={`${buttonClass('plain', true)} mt-2`}>
-            Sign in again
-          </Link>
-        </Notice>
-      )}
-      {!isStale && sentence !== undefined && (
-        <p role="alert" className="text-danger">
-          {sentence}
-        </p>
-      )}
-    </div>
-  );
-}
 
 function Passkeys({ passkeys }: { passkeys: readonly PasskeyRow[] }) {
   const [renamed, setRenamed] = useState<PasskeyRow>();
@@ -128,7 +80,7 @@ interface PasskeyDialogProps {
 
 function RenameDialog({ passkey, onClose }: PasskeyDialogProps) {
   const client = useQueryClient();
-  const renaming = useMutation({
+  const renaming = useChange({
     mutationFn: renamePasskey,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: passkeysQuery.queryKey });
@@ -164,7 +116,7 @@ function RenameDialog({ passkey, onClose }: PasskeyDialogProps) {
 
 function RemoveDialog({ passkey, onClose }: PasskeyDialogProps) {
   const client = useQueryClient();
-  const removing = useMutation({
+  const removing = useChange({
     mutationFn: deletePasskey,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: passkeysQuery.queryKey });

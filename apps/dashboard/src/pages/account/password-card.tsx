@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import type { SignedInUser } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -20,7 +21,7 @@ export function PasswordCard({ user }: { user: SignedInUser }) {
 function ChangeForm() {
   const client = useQueryClient();
   const announce = useAnnounce();
-  const changing = useMutation({
+  const changing = useChange({
     mutationFn: changePassword,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ['account'] });
@@ -60,7 +61,7 @@ function ChangeForm() {
 }
 
 function NoPassword({ email }: { email: string }) {
-  const asking = useMutation({ mutationFn: askForReset });
+  const asking = useChange({ mutationFn: askForReset });
   return (
     <div className="space-y-4">
       <p>Your account has none: you sign in with your provider or a passkey.</p>

@@ -1,5 +1,6 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useChange } from '../../api/use-change.ts';
 import { type SignedInUser, sessionQuery } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -55,7 +56,7 @@ export function SecondFactorCard({ user }: { user: SignedInUser }) {
 }
 
 function CodesDialog({ onClose }: { onClose: () => void }) {
-  const making = useMutation({ mutationFn: newBackupCodes });
+  const making = useChange({ mutationFn: newBackupCodes });
   return (
     <Dialog open onOpenChange={onClose} title="New backup codes" description="The codes that you have are void then.">
       {making.isSuccess ? (
@@ -81,7 +82,7 @@ function CodesDialog({ onClose }: { onClose: () => void }) {
 function DisableDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const announce = useAnnounce();
-  const disabling = useMutation({
+  const disabling = useChange({
     mutationFn: disableSecondFactor,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: sessionQuery.queryKey });

@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { deviceWords } from '../../format/device.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -29,13 +30,13 @@ function Sessions({ sessions }: { sessions: readonly Row[] }) {
   const announce = useAnnounce();
   const [isAsking, setAsking] = useState(false);
   const refresh = () => client.invalidateQueries({ queryKey: sessionsQuery.queryKey });
-  const ending = useMutation({
+  const ending = useChange({
     mutationFn: revokeSession,
     onSettled: refresh,
     onError: (error) => announce({ tone: 'danger', text: sentenceOf(error) }),
   });
-  const endingOthers = useMutation({
-    mutationFn: () => revokeOthers({}),
+  const endingOthers = useChange({
+    mutationFn: () => revokeOthers(),
     onSuccess: async () => {
       await refresh();
       setAsking(false);

@@ -1,7 +1,8 @@
 import { type AppAnswer, appScopes } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { CheckField } from '../../ui/check-field.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -23,7 +24,7 @@ export function AppDialog({ app, onClose, onSaved }: AppDialogProps) {
   const [draft, setDraft] = useState<AppDraft>(app === undefined ? emptyDraft : draftOf(app));
   const set = (change: Partial<AppDraft>): void => setDraft({ ...draft, ...change });
   const client = useQueryClient();
-  const saving = useMutation({
+  const saving = useChange({
     mutationFn: () => {
       const { type, ...change } = requestOf(draft);
       return app === undefined ? createApp({ type, ...change }) : updateApp(app.id, change);

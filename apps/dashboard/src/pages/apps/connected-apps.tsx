@@ -1,7 +1,8 @@
 import type { GrantAnswer } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { formatUsd } from '../../format/money.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -90,7 +91,7 @@ const pastColumns: readonly Column<GrantAnswer>[] = [
 function Active({ grants }: { grants: readonly GrantAnswer[] }) {
   const client = useQueryClient();
   const [asked, setAsked] = useState<GrantAnswer>();
-  const disconnecting = useMutation({
+  const disconnecting = useChange({
     mutationFn: disconnectGrant,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: grantsQuery.queryKey });

@@ -1,9 +1,10 @@
 import type { AppAnswer } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Ellipsis, KeyRound, Pencil, Plus, PowerOff } from 'lucide-react';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
 import { controlOrigin } from '../../api/origins.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
@@ -157,7 +158,7 @@ interface DeedDialogProps {
 
 function RotateDialog({ app, onClose, onRotated }: DeedDialogProps & { onRotated: (app: AppAnswer) => void }) {
   const client = useQueryClient();
-  const rotating = useMutation({
+  const rotating = useChange({
     mutationFn: rotateSecret,
     onSuccess: async (rotated) => {
       onClose();
@@ -186,7 +187,7 @@ function RotateDialog({ app, onClose, onRotated }: DeedDialogProps & { onRotated
 
 function DisableDialog({ app, onClose }: DeedDialogProps) {
   const client = useQueryClient();
-  const disabling = useMutation({
+  const disabling = useChange({
     mutationFn: disableApp,
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: appsQuery.queryKey });

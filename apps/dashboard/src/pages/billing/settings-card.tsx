@@ -1,7 +1,8 @@
 import type { BillingCatalog, BillingSettings, BillingSettingsAnswer } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { formatUsd } from '../../format/money.ts';
 import { formatInstant } from '../../format/time.ts';
 import { Button } from '../../ui/button.tsx';
@@ -30,7 +31,7 @@ function SettingsForm({ settings, catalog }: { settings: BillingSettingsAnswer; 
   const [draftErrors, setDraftErrors] = useState<Partial<Record<string, string>>>({});
   const client = useQueryClient();
   const announce = useAnnounce();
-  const saving = useMutation({
+  const saving = useChange({
     mutationFn: (wanted: BillingSettings) => saveBillingSettings(wanted),
     onSuccess: (saved) => {
       client.setQueryData(billingSettingsQuery.queryKey, saved);

@@ -1,15 +1,17 @@
 import { type BillingCatalog, type RailName, railNames } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { newFormId } from '../../api/form-id.ts';
+import { useChange } from '../../api/use-change.ts';
 import { formatUsd } from '../../format/money.ts';
 import { Button } from '../../ui/button.tsx';
 import { CheckField } from '../../ui/check-field.tsx';
 import { RadioCards } from '../../ui/field.tsx';
 import { Loading } from '../../ui/skeleton.tsx';
 import { Card, EmptyState, ErrorState } from '../../ui/surface.tsx';
-import { billingCatalogQuery, placeOrder } from './billing-queries.ts';
+import { billingCatalogQuery, isOpen, placeOrder } from './billing-queries.ts';
 import { railWords } from './order-words.ts';
 
 export function TopUpCard() {
@@ -42,13 +44,28 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
   const [packageId, setPackageId] = useState(first.packageId);
   const [rail, setRail] = useState(first.rail);
   const [savesCard, setSavesCard] = useState(false);
+  // The order that it stands for is placed once, however often it is sent. What is chosen anew is another order.
+  const [formId, setFormId] = useState(newFormId);
+  const choosing =
+    <Value,>(choose: (value: Value) => void) =>
+    (value: Value): void => {
+      choose(value);
+      setFormId(newFormId());
+    };
   const router = useRouter();
   const client = useQueryClient();
   const bought = catalog.packages.find(({ id }) => id === packageId);
-  const ordering = useMutation({
+  const ordering = useChange({
     mutationFn: () =>
-      placeOrder({ package_id: packageId, rail, ...(rail === 'card' && savesCard ? { save_card: true } : {}) }),
+      placeOrder({
+        package_id: packageId,
+        rail,
+        form_id: formId,
+        ...(rail === 'card' && savesCard ? { save_card: true } : {}),
+      }),
     onSuccess: async (order) => {
+      // A person who comes back from the checkout without paying, and presses again, goes on with the same order.
+      if (!isOpen(order)) setFormId(newFormId());
       await client.invalidateQueries({ queryKey: ['billing'] });
       await client.invalidateQueries({ queryKey: ['balance'] });
       await router.navigate({ to: '/billing', search: { order: order.id } });
@@ -67,7 +84,7 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
         <RadioCards
           legend="Package"
           value={packageId}
-          onChange={setPackageId}
+          onChange={choosing(setPackageId)}
           choices={catalog.packages.map(({ id, amount, fee, total }) => ({
             value: id,
             label: formatUsd(amount),
@@ -77,7 +94,7 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
         <RadioCards
           legend="How to pay"
           value={rail}
-          onChange={setRail}
+          onChange={choosing(setRail)}
           choices={rails.map((one) => ({ value: one, label: railWords[one].name, text: railWords[one].text }))}
         />
         {rail === 'card' && (
@@ -85,7 +102,7 @@ function TopUpForm({ catalog, rails, first }: TopUpFormProps) {
             label="Keep my card for auto top-up"
             hint="Stripe keeps it. Without it, nothing is ever charged by itself."
             checked={savesCard}
-            onChange={setSavesCard}
+            onChange={choosing(setSavesCard)}
           />
         )}
         {ordering.isError && (

@@ -1,7 +1,7 @@
 import type { AnswerInteraction, InteractionAnswer } from '@sotto/wire';
-import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { CheckField } from '../../ui/check-field.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -16,7 +16,7 @@ export function ConsentForm({ uid, request }: { uid: string; request: Interactio
   const [workspaceId, setWorkspaceId] = useState(workspaces[0]?.id ?? '');
   const [limit, setLimit] = useState(firstLimit);
   const [refusal, setRefusal] = useState<string>();
-  const answering = useMutation({
+  const answering = useChange({
     mutationFn: (answer: AnswerInteraction) => answerInteraction(uid, answer),
     onSuccess: ({ redirect_to: next }) => window.location.assign(next),
   });

@@ -1,6 +1,6 @@
-import { useMutation } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { useSignOut } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 
@@ -8,7 +8,7 @@ import { Button } from '../../ui/button.tsx';
 export function SignInAgain({ uid, app }: { uid: string; app: string }) {
   const signOut = useSignOut();
   const router = useRouter();
-  const leaving = useMutation({
+  const leaving = useChange({
     mutationFn: signOut,
     onSuccess: () =>
       router.navigate({

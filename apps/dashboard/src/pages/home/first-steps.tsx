@@ -1,10 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
 import { createKey } from '../../api/keys.ts';
 import { modelsQuery } from '../../api/models.ts';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { useChange } from '../../api/use-change.ts';
 import { SnippetTabs } from '../../snippets/snippet-tabs.tsx';
 import { makeSnippets } from '../../snippets/snippets.ts';
 import { Button } from '../../ui/button.tsx';
@@ -54,7 +55,7 @@ export function FirstSteps() {
 function KeyStep({ shownKey, onMade }: { shownKey: string | undefined; onMade: (key: string) => void }) {
   const { workspace } = useWorkspace();
   const client = useQueryClient();
-  const making = useMutation({
+  const making = useChange({
     mutationFn: () => createKey({ name: 'First key', kind: 'inference', workspace_id: workspace?.id }),
     onSuccess: ({ key }) => {
       onMade(key);

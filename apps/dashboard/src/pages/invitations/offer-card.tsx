@@ -1,7 +1,8 @@
 import type { InvitationOfferAnswer } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken } from '../../session/link-token.ts';
 import { Button } from '../../ui/button.tsx';
 import { Instant } from '../../ui/instant.tsx';
@@ -26,7 +27,7 @@ export function OfferCard({ offer, invitation }: OfferCardProps) {
     if ('token' in invitation) forgetLinkToken('invitations');
     await client.invalidateQueries({ queryKey: ['invitations'] });
   };
-  const accepting = useMutation({
+  const accepting = useChange({
     mutationFn: () => acceptInvitation(invitation),
     onSuccess: async ({ id, name }) => {
       await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });
@@ -36,7 +37,7 @@ export function OfferCard({ offer, invitation }: OfferCardProps) {
       await answered();
     },
   });
-  const declining = useMutation({
+  const declining = useChange({
     mutationFn: () => declineInvitation(invitation),
     onSuccess: async () => {
       await answered();

@@ -1,8 +1,9 @@
 import type { KeyAnswer, UpdateKey } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { errorAt, errorElsewhere } from '../../api/form-errors.ts';
 import { keysQueryKey, updateKey } from '../../api/keys.ts';
+import { useChange } from '../../api/use-change.ts';
 import { formatUsd } from '../../format/money.ts';
 import { readUsd } from '../../format/read-usd.ts';
 import { Button } from '../../ui/button.tsx';
@@ -21,7 +22,7 @@ export function ChangeKeyDialog({ apiKey, onClose }: { apiKey: KeyAnswer; onClos
   const [isLimitMistaken, setLimitMistaken] = useState(false);
   const client = useQueryClient();
   const announce = useAnnounce();
-  const changing = useMutation({
+  const changing = useChange({
     mutationFn: (change: UpdateKey) => updateKey(apiKey.id, change),
     onSuccess: async ({ name }) => {
       await client.invalidateQueries({ queryKey: keysQueryKey });

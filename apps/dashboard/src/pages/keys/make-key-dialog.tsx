@@ -1,8 +1,9 @@
 import type { CreateKey, WorkspaceAnswer } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { errorAt, errorElsewhere } from '../../api/form-errors.ts';
 import { createKey, keysQueryKey } from '../../api/keys.ts';
+import { useChange } from '../../api/use-change.ts';
 import { readUsd } from '../../format/read-usd.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -27,7 +28,7 @@ export function MakeKeyDialog({ workspace, open, onOpenChange }: MakeKeyDialogPr
   const [isCopied, setCopied] = useState(false);
   const [isWarned, setWarned] = useState(false);
   const client = useQueryClient();
-  const making = useMutation({
+  const making = useChange({
     mutationFn: createKey,
     gcTime: 0,
     onSuccess: () => client.invalidateQueries({ queryKey: keysQueryKey }),

@@ -1,7 +1,8 @@
 import type { KeyAnswer } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { sentenceOf } from '../../api/call.ts';
 import { keysQueryKey, revokeKey } from '../../api/keys.ts';
+import { useChange } from '../../api/use-change.ts';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 
@@ -9,7 +10,7 @@ import { useAnnounce } from '../../ui/toasts.tsx';
 export function RevokeKeyDialog({ apiKey, onClose }: { apiKey: KeyAnswer; onClose: () => void }) {
   const client = useQueryClient();
   const announce = useAnnounce();
-  const revoking = useMutation({
+  const revoking = useChange({
     mutationFn: () => revokeKey(apiKey.id),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: keysQueryKey });

@@ -1,6 +1,6 @@
 import { initialPreferences, type Preferences } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
-import { changedSettings, type Draft, draftOf, mergeChanges, readDraft, withBoundary } from './draft.ts';
+import { changedSettings, type Draft, draftOf, effectiveTiers, mergeChanges, readDraft } from './draft.ts';
 
 const draft = draftOf(initialPreferences);
 
@@ -22,15 +22,11 @@ describe('a draft of preferences', () => {
     expect(Object.keys(readDraft(only).problems)).toEqual(['models']);
   });
 
-  it('lifts with the boundary what may not be below it, and nothing else', () => {
-    const low = { ...draft, fallback_floor: 'anonymous', provider_minimum_privacy: 'anonymous' } as const;
-    expect(withBoundary(low, 'Maximum')).toEqual({
-      ...low,
-      privacy_boundary: 'Maximum',
-      fallback_floor: 'tee',
-      auto: { ...low.auto, tiers: 'Maximum' },
-    });
-    expect(withBoundary(draft, 'Private')).toEqual({ ...draft, privacy_boundary: 'Private' });
+  it('shows the tiers that its boundary leaves', () => {
+    const low = { ...draft, fallback_floor: 'anonymous' } as const;
+    expect(effectiveTiers(low)).toEqual({ fallback: 'anonymous', auto: 'Private' });
+    expect(effectiveTiers({ ...low, privacy_boundary: 'Maximum' })).toEqual({ fallback: 'tee', auto: 'Maximum' });
+    expect(effectiveTiers({ ...draft, privacy_boundary: 'Private' })).toEqual({ fallback: null, auto: 'Private' });
   });
 });
 

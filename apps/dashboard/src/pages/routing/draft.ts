@@ -1,4 +1,4 @@
-import type { Boundary, MaxPrice, Preferences } from '@sotto/wire';
+import type { Boundary, MaxPrice, Preferences, PrivacyClass } from '@sotto/wire';
 import { readUsd } from '../../format/read-usd.ts';
 import { boundaryTier, isWeaker, isWeakerBoundary } from './boundaries.ts';
 
@@ -41,15 +41,15 @@ export function readDraft({ maxInput, maxOutput, ...rest }: Draft): {
 
 const priceProblem = 'A price is a number such as 2.5: USD per million tokens, from 0 to 1,000,000.';
 
-/** Moves the boundary, and lifts with it what may not be below. */
-export function withBoundary(draft: Draft, boundary: Boundary): Draft {
-  const { fallback_floor: floor, auto } = draft;
+/** The tiers that a draft's boundary leaves of what was chosen, which stays chosen for when the boundary is lowered. */
+export function effectiveTiers({ privacy_boundary: boundary, fallback_floor: floor, auto }: Draft): {
+  readonly fallback: PrivacyClass | null;
+  readonly auto: Boundary;
+} {
   const tier = boundaryTier[boundary];
   return {
-    ...draft,
-    privacy_boundary: boundary,
-    fallback_floor: floor !== null && isWeaker(floor, tier) ? tier : floor,
-    auto: isWeakerBoundary(auto.tiers, boundary) ? { ...auto, tiers: boundary } : auto,
+    fallback: floor !== null && isWeaker(floor, tier) ? tier : floor,
+    auto: isWeakerBoundary(auto.tiers, boundary) ? boundary : auto.tiers,
   };
 }
 

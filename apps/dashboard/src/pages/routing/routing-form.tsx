@@ -1,7 +1,8 @@
 import type { ModelAnswer, Preferences, WorkspaceAnswer } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { ApiError, sentenceOf } from '../../api/call.ts';
 import { preferencesQuery, putPreferences } from '../../api/preferences.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Notice } from '../../ui/surface.tsx';
 import { useAnnounce } from '../../ui/toasts.tsx';
 import { changedSettings, type Draft, draftOf, mergeChanges, readDraft } from './draft.ts';
@@ -40,7 +41,7 @@ export function RoutingForm({ workspace, saved, models, edit, onEdit }: RoutingF
   const isWrong = Object.keys(problems).length > 0;
   const mayWrite = workspace.role === 'owner' || workspace.role === 'admin';
 
-  const saving = useMutation({
+  const saving = useChange({
     mutationFn: async () => {
       // The answer replaces the whole: what others changed meanwhile is read first, and kept.
       const now = await client.fetchQuery({ ...preferencesQuery(workspace.id), staleTime: 0 });

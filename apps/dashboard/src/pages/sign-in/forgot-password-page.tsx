@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -10,8 +11,8 @@ import { Entry } from './entry.tsx';
 
 export function ForgotPasswordPage() {
   const { data: methods } = useQuery(signInMethodsQuery);
-  const asking = useMutation({
-    mutationFn: (email: string) => call('/auth/request-password-reset', { method: 'POST', body: { email } }),
+  const asking = useChange({
+    mutationFn: (email: string) => call('POST /v1/auth/request-password-reset', { body: { email } }),
   });
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();

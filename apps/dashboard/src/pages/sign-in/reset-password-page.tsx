@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { leaveSession } from '../../session/session.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
@@ -12,8 +13,9 @@ import { NewPasswordField } from './password-field.tsx';
 export function ResetPasswordPage() {
   const token = linkToken('reset-password');
   const client = useQueryClient();
-  const setting = useMutation({
-    mutationFn: (newPassword: string) => call('/auth/reset-password', { method: 'POST', body: { token, newPassword } }),
+  const setting = useChange({
+    mutationFn: (newPassword: string) =>
+      call('POST /v1/auth/reset-password', { body: { token: token ?? '', newPassword } }),
     onSuccess: () => {
       forgetLinkToken('reset-password');
       // All sessions have ended, this browser's with them.

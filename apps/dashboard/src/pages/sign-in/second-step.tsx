@@ -1,19 +1,19 @@
-import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Entry } from './entry.tsx';
 
 const ways = {
   app: {
-    path: '/auth/two-factor/verify-totp',
+    route: 'POST /v1/auth/two-factor/verify-totp',
     label: 'Code of your authenticator app',
     inputMode: 'numeric',
     other: 'Use a backup code instead',
   },
   backup: {
-    path: '/auth/two-factor/verify-backup-code',
+    route: 'POST /v1/auth/two-factor/verify-backup-code',
     label: 'Backup code',
     inputMode: 'text',
     other: 'Use the authenticator app instead',
@@ -23,9 +23,9 @@ const ways = {
 /** After the password: a code of the app, or one that was kept for when it is lost. */
 export function SecondStep({ onDone, onBack }: { onDone: () => Promise<void>; onBack: () => void }) {
   const [which, setWhich] = useState<keyof typeof ways>('app');
-  const { path, label, inputMode, other } = ways[which];
-  const showing = useMutation({
-    mutationFn: (code: string) => call(path, { method: 'POST', body: { code } }),
+  const { route, label, inputMode, other } = ways[which];
+  const showing = useChange({
+    mutationFn: (code: string) => call(route, { body: { code } }),
     onSuccess: onDone,
   });
   const submit = (event: FormEvent<HTMLFormElement>): void => {

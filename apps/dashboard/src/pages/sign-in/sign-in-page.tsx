@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter, useSearch } from '@tanstack/react-router';
 import { Fingerprint } from 'lucide-react';
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { ApiError, call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { canUsePasskeys, offerPasskeys, passkeySentence, signInWithPasskey } from '../../session/passkeys.ts';
 import { safeReturnTo } from '../../session/return-to.ts';
 import { enterSession } from '../../session/session.ts';
@@ -60,10 +61,9 @@ export function SignInPage() {
 }
 
 function PasswordForm({ onDone }: { onDone: (needsSecond: boolean) => void }) {
-  const signingIn = useMutation({
-    mutationFn: (given: Given) =>
-      call<{ twoFactorRedirect?: boolean }>('/auth/sign-in/email', { method: 'POST', body: given }),
-    onSuccess: ({ twoFactorRedirect = false }) => onDone(twoFactorRedirect),
+  const signingIn = useChange({
+    mutationFn: (given: Given) => call('POST /v1/auth/sign-in/email', { body: given }),
+    onSuccess: (answer) => onDone('twoFactorRedirect' in answer),
   });
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -96,7 +96,7 @@ function PasswordForm({ onDone }: { onDone: (needsSecond: boolean) => void }) {
 }
 
 function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
-  const showing = useMutation({ mutationFn: () => signInWithPasskey(), onSuccess: onDone });
+  const showing = useChange({ mutationFn: () => signInWithPasskey(), onSuccess: onDone });
   const sentence = passkeySentence(showing.error);
   return (
     <div className="space-y-2">
@@ -118,10 +118,9 @@ function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
 }
 
 function OpenidButton({ name, returnTo }: { name: string; returnTo: string }) {
-  const going = useMutation({
+  const going = useChange({
     mutationFn: () =>
-      call<{ url: string }>('/auth/sign-in/social', {
-        method: 'POST',
+      call('POST /v1/auth/sign-in/social', {
         body: { provider: 'openid', callbackURL: returnTo, errorCallbackURL: '/sign-in' },
       }),
     onSuccess: ({ url }) => window.location.assign(url),

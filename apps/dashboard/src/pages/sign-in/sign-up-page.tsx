@@ -1,7 +1,8 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { FormEvent, ReactNode } from 'react';
 import { call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { safeReturnTo } from '../../session/return-to.ts';
 import { signInMethodsQuery } from '../../session/sign-in-methods.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
@@ -11,9 +12,9 @@ import { NewPasswordField } from './password-field.tsx';
 
 export function SignUpPage() {
   const { data: methods } = useQuery(signInMethodsQuery);
-  const signingUp = useMutation({
+  const signingUp = useChange({
     mutationFn: (given: { name: string; email: string; password: string }) =>
-      call('/auth/sign-up/email', { method: 'POST', body: given }),
+      call('POST /v1/auth/sign-up/email', { body: given }),
   });
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();

@@ -1,12 +1,12 @@
-import { useMutation } from '@tanstack/react-query';
 import { call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/surface.tsx';
 
 /** The password was right, and the address waits for its link to be followed. */
 export function UnverifiedNotice({ email }: { email: string }) {
-  const resending = useMutation({
-    mutationFn: () => call('/auth/send-verification-email', { method: 'POST', body: { email } }),
+  const resending = useChange({
+    mutationFn: () => call('POST /v1/auth/send-verification-email', { body: { email } }),
   });
   return (
     <Notice tone="warn">

@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { ApiError, call, sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { forgetLinkToken, linkToken } from '../../session/link-token.ts';
 import { enterSession, sessionQuery } from '../../session/session.ts';
 import { aboutWhatWasTyped } from '../../session/sign-in-methods.ts';
@@ -19,11 +20,9 @@ export function VerifyEmailPage() {
   const router = useRouter();
   const { data: user, error, refetch } = useQuery(sessionQuery);
   const [isOther, setOther] = useState(false);
-  const verifying = useMutation({
+  const verifying = useChange({
     mutationFn: (password: string | undefined) =>
-      aboutWhatWasTyped(
-        call<{ signedIn: boolean }>('/auth/verify-email', { method: 'POST', body: { token, password } }),
-      ),
+      aboutWhatWasTyped(call('POST /v1/auth/verify-email', { body: { token: token ?? '', password } })),
     onError: (failure) => setOther(failure instanceof ApiError && failure.type === 'refused'),
     onSuccess: async ({ signedIn }) => {
       forgetLinkToken('verify-email');

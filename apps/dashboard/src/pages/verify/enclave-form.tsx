@@ -1,7 +1,7 @@
 import type { ModelAnswer, WorkspaceAnswer } from '@sotto/wire';
-import { useMutation } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { confidentialOrigin, controlOrigin } from '../../api/origins.ts';
+import { useChange } from '../../api/use-change.ts';
 import { KeyCard } from '../../inference-key/key-card.tsx';
 import { useTabKey } from '../../inference-key/tab-key.ts';
 import { modelOptions } from '../../models/model-options.ts';
@@ -13,7 +13,7 @@ import { Skeleton } from '../../ui/skeleton.tsx';
 import { Card, ErrorState } from '../../ui/surface.tsx';
 import { loadClient, shownError } from '../../verification/client.ts';
 import { ownPins } from '../../verification/pins.ts';
-import { enclaveRoutes } from './enclave-models.ts';
+import { type EnclaveRouteShown, enclaveRoutes } from './enclave-models.ts';
 import { EnclaveReport } from './enclave-report.tsx';
 
 interface EnclaveFormProps {
@@ -31,11 +31,11 @@ export function EnclaveForm({ workspace, models }: EnclaveFormProps) {
   const model = models.find(({ id }) => id === search.model) ?? models[0];
   const routes = enclaveRoutes(model);
   const route = routes.find(({ provider }) => provider === search.provider) ?? routes[0];
-  const verifying = useMutation({
-    mutationFn: async (asked: { readonly model: string; readonly provider: string; readonly apiKey: string }) => {
+  const verifying = useChange({
+    mutationFn: async ({ tier, ...asked }: EnclaveRouteShown & { readonly model: string; readonly apiKey: string }) => {
       const { verify, reportJson } = await loadClient();
       const report = await verify(confidentialOrigin, {
-        enclave: { ...asked, controlOrigin },
+        enclave: { ...asked, privacyClass: tier, controlOrigin },
         ...(pins === undefined ? {} : { pins }),
       }).catch((error: unknown) => {
         throw shownError(error);
@@ -58,7 +58,7 @@ export function EnclaveForm({ workspace, models }: EnclaveFormProps) {
             onSubmit={(event) => {
               event.preventDefault();
               if (model !== undefined && route !== undefined && tabKey !== undefined) {
-                verifying.mutate({ model: model.id, provider: route.provider, apiKey: tabKey.key });
+                verifying.mutate({ ...route, model: model.id, apiKey: tabKey.key });
               }
             }}
           >

@@ -1,11 +1,14 @@
 import type { ModelAnswer, PrivacyClass } from '@sotto/wire';
 
+/** The tiers of enclaves. */
+type EnclaveTier = Extract<PrivacyClass, 'tee' | 'e2ee'>;
+
 export interface EnclaveRouteShown {
   readonly provider: string;
-  readonly tier: PrivacyClass;
+  readonly tier: EnclaveTier;
 }
 
-const isAttested = (tier: PrivacyClass): boolean => tier === 'tee' || tier === 'e2ee';
+const isAttested = (tier: PrivacyClass): tier is EnclaveTier => tier === 'tee' || tier === 'e2ee';
 
 /** The models that some attested enclave serves. */
 export const enclaveModels = (models: readonly ModelAnswer[]): readonly ModelAnswer[] =>
@@ -13,11 +16,11 @@ export const enclaveModels = (models: readonly ModelAnswer[]): readonly ModelAns
 
 /** The enclave routes of a model, each provider once, with the strongest tier first. */
 export function enclaveRoutes(model: ModelAnswer | undefined): readonly EnclaveRouteShown[] {
-  const routes = (model?.provider_routes ?? []).filter(({ privacy_class }) => isAttested(privacy_class));
-  const sealedFirst = routes.toSorted(
-    (a, b) => Number(b.privacy_class === 'e2ee') - Number(a.privacy_class === 'e2ee'),
+  const routes = (model?.provider_routes ?? []).flatMap(({ provider, privacy_class: tier }) =>
+    isAttested(tier) ? [{ provider, tier }] : [],
   );
-  return sealedFirst
-    .filter((route, index) => sealedFirst.findIndex(({ provider }) => provider === route.provider) === index)
-    .map(({ provider, privacy_class: tier }) => ({ provider, tier }));
+  const sealedFirst = routes.toSorted((a, b) => Number(b.tier === 'e2ee') - Number(a.tier === 'e2ee'));
+  return sealedFirst.filter(
+    (route, index) => sealedFirst.findIndex(({ provider }) => provider === route.provider) === index,
+  );
 }

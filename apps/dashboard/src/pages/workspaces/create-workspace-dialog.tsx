@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -17,7 +18,7 @@ export function CreateWorkspaceDialog({ open, onOpenChange }: CreateWorkspaceDia
   const client = useQueryClient();
   const router = useRouter();
   const { choose } = useWorkspace();
-  const making = useMutation({
+  const making = useChange({
     mutationFn: createWorkspace,
     onSuccess: async ({ id }) => {
       await client.invalidateQueries({ queryKey: workspacesQuery.queryKey });

@@ -1,8 +1,9 @@
 import { type WorkspaceAnswer, type WorkspaceInvitationAnswer, type WorkspaceRole, workspaceRoles } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError, sentenceOf } from '../../api/call.ts';
 import { controlOrigin } from '../../api/origins.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -44,7 +45,7 @@ const offeredRoles = ({ role, is_default }: WorkspaceAnswer): readonly Workspace
 function InviteForm({ workspace }: { workspace: WorkspaceAnswer }) {
   const [role, setRole] = useState<WorkspaceRole>('member');
   const client = useQueryClient();
-  const inviting = useMutation({
+  const inviting = useChange({
     mutationFn: (email: string) => inviteAddress(workspace.id, { email, role }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['workspaces', workspace.id, 'invitations'] }),
   });
@@ -113,7 +114,7 @@ interface WaitingProps {
 function Waiting({ workspace, invitations }: WaitingProps) {
   const client = useQueryClient();
   const announce = useAnnounce();
-  const withdrawing = useMutation({
+  const withdrawing = useChange({
     mutationFn: (invitationId: string) => withdrawInvitation(workspace.id, invitationId),
     onSettled: () => client.invalidateQueries({ queryKey: ['workspaces', workspace.id, 'invitations'] }),
     onError: (error) => announce({ tone: 'danger', text: sentenceOf(error) }),

@@ -1,9 +1,10 @@
 import { isRoleAtLeast, type MemberRole, type WorkspaceAnswer, type WorkspaceMemberAnswer } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { UserMinus } from 'lucide-react';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
 import { membersQuery } from '../../api/members.ts';
+import { useChange } from '../../api/use-change.ts';
 import { formatInstant } from '../../format/time.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -37,13 +38,13 @@ function Members({ workspace, members }: { workspace: WorkspaceAnswer; members: 
   const announce = useAnnounce();
   const [leaving, setLeaving] = useState<WorkspaceMemberAnswer>();
   const refresh = () => client.invalidateQueries({ queryKey: ['workspaces'] });
-  const changing = useMutation({
+  const changing = useChange({
     mutationFn: ({ accountId, role }: { accountId: string; role: MemberRole }) =>
       changeMemberRole(workspace.id, accountId, role),
     onSettled: refresh,
     onError: (error) => announce({ tone: 'danger', text: sentenceOf(error) }),
   });
-  const removing = useMutation({
+  const removing = useChange({
     mutationFn: (accountId: string) => removeMember(workspace.id, accountId),
     onSuccess: async () => {
       await refresh();

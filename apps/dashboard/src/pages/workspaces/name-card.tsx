@@ -1,7 +1,8 @@
 import type { WorkspaceAnswer } from '@sotto/wire';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { sentenceOf } from '../../api/call.ts';
+import { useChange } from '../../api/use-change.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/surface.tsx';
@@ -12,7 +13,7 @@ import { renameWorkspace } from './workspace-queries.ts';
 export function NameCard({ workspace }: { workspace: WorkspaceAnswer }) {
   const client = useQueryClient();
   const announce = useAnnounce();
-  const renaming = useMutation({
+  const renaming = useChange({
     mutationFn: (name: string) => renameWorkspace(workspace.id, name),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: workspacesQuery.queryKey, exact: true });

@@ -1,9 +1,10 @@
 import type { WorkspaceAnswer } from '@sotto/wire';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sentenceOf } from '../../api/call.ts';
 import { membersQuery } from '../../api/members.ts';
+import { useChange } from '../../api/use-change.ts';
 import { useSignedIn } from '../../session/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
@@ -22,7 +23,7 @@ export function UndoCard({ workspace }: { workspace: WorkspaceAnswer }) {
   const client = useQueryClient();
   const router = useRouter();
   const announce = useAnnounce();
-  const going = useMutation({
+  const going = useChange({
     mutationFn: () => {
       if (isOwner) return deleteWorkspace(workspace.id);
       if (self === undefined) throw new Error('who leaves is not known yet');

@@ -1,42 +1,29 @@
-import type {
-  MemberRole,
-  WorkspaceAnswer,
-  WorkspaceInvitationAnswer,
-  WorkspaceMemberAnswer,
-  WorkspaceRole,
-} from '@sotto/wire';
+import type { MemberRole, WorkspaceRole } from '@sotto/wire';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../../api/call.ts';
-
-const pathOf = (id: string, rest = ''): string => `/workspaces/${encodeURIComponent(id)}${rest}`;
 
 export const invitationsQuery = (id: string) =>
   queryOptions({
     queryKey: ['workspaces', id, 'invitations'],
-    queryFn: async ({ signal }) =>
-      (await call<{ data: readonly WorkspaceInvitationAnswer[] }>(pathOf(id, '/invitations'), { signal })).data,
+    queryFn: async ({ signal }) => (await call('GET /v1/workspaces/{id}/invitations', { params: { id }, signal })).data,
   });
 
-export const createWorkspace = (name: string): Promise<WorkspaceAnswer> =>
-  call('/workspaces', { method: 'POST', body: { name } });
+export const createWorkspace = (name: string) => call('POST /v1/workspaces', { body: { name } });
 
-export const renameWorkspace = (id: string, name: string): Promise<WorkspaceAnswer> =>
-  call(pathOf(id), { method: 'PATCH', body: { name } });
+export const renameWorkspace = (id: string, name: string) =>
+  call('PATCH /v1/workspaces/{id}', { params: { id }, body: { name } });
 
-export const deleteWorkspace = (id: string): Promise<void> => call(pathOf(id), { method: 'DELETE' });
+export const deleteWorkspace = (id: string) => call('DELETE /v1/workspaces/{id}', { params: { id } });
 
-export const changeMemberRole = (id: string, accountId: string, role: MemberRole): Promise<WorkspaceMemberAnswer> =>
-  call(pathOf(id, `/members/${accountId}`), { method: 'PATCH', body: { role } });
+export const changeMemberRole = (id: string, memberId: string, role: MemberRole) =>
+  call('PATCH /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId }, body: { role } });
 
-export const removeMember = (id: string, accountId: string): Promise<void> =>
-  call(pathOf(id, `/members/${accountId}`), { method: 'DELETE' });
+export const removeMember = (id: string, memberId: string) =>
+  call('DELETE /v1/workspaces/{id}/members/{memberId}', { params: { id, memberId } });
 
 /** Invites an address; `token` in the answer is the only time that it is told. */
-export const inviteAddress = (
-  id: string,
-  asked: { readonly email: string; readonly role: WorkspaceRole },
-): Promise<WorkspaceInvitationAnswer & { readonly token: string }> =>
-  call(pathOf(id, '/invitations'), { method: 'POST', body: asked });
+export const inviteAddress = (id: string, body: { readonly email: string; readonly role: WorkspaceRole }) =>
+  call('POST /v1/workspaces/{id}/invitations', { params: { id }, body });
 
-export const withdrawInvitation = (id: string, invitationId: string): Promise<void> =>
-  call(pathOf(id, `/invitations/${invitationId}`), { method: 'DELETE' });
+export const withdrawInvitation = (id: string, invitationId: string) =>
+  call('DELETE /v1/workspaces/{id}/invitations/{invitationId}', { params: { id, invitationId } });

@@ -25,6 +25,8 @@ interface Choice {
   readonly index: 0;
   readonly finish_reason: string | null;
   readonly message?: Readonly<Record<string, string | null>>;
+  /** Only beside a message, where OpenAI's schema requires it. */
+  readonly logprobs?: null;
   readonly delta?: Readonly<Record<string, string | null>>;
 }
 
@@ -34,6 +36,7 @@ export interface OpenCompletion {
   readonly object: 'chat.completion' | 'chat.completion.chunk';
   readonly created: number;
   readonly model: string;
+  readonly system_fingerprint?: '';
   readonly choices: readonly Choice[];
   readonly usage?: unknown;
 }
@@ -67,6 +70,7 @@ export async function openCompletion(
     object: holder === 'delta' ? 'chat.completion.chunk' : 'chat.completion',
     created: Number.isSafeInteger(fields.created) ? (fields.created as number) : 0,
     model: reading.model,
+    ...(holder === 'message' ? { system_fingerprint: '' } : {}),
     choices: choice === undefined ? [] : [await openChoice(asFields(choice), { holder, id, model }, reading)],
     ...(usage === undefined ? {} : { usage }),
   };
@@ -84,7 +88,8 @@ async function openChoice(
   const { text } = choice;
   if (!isEmpty(text) && !reading.isAuthentic) throw notEncrypted();
   const opened = await openMessage(asFields(choice[context.holder] ?? {}), { ...context, choice: 0 }, reading);
-  return { index: 0, [context.holder]: opened, finish_reason: finish as string | null };
+  const said = { index: 0, finish_reason: finish as string | null } as const;
+  return context.holder === 'delta' ? { ...said, delta: opened } : { ...said, message: opened, logprobs: null };
 }
 
 async function openMessage(
@@ -105,10 +110,14 @@ async function openMessage(
     opened[field] = value === '' ? '' : await reading.openField(value, { ...place, field });
   }
   const { reasoning_content: older, reasoning = older, content, refusal } = opened;
+  const thought = reasoning === undefined ? {} : { reasoning };
+  if (place.holder === 'message') {
+    return { role: 'assistant', content: content ?? null, refusal: refusal ?? null, ...thought };
+  }
   return {
-    ...(place.holder === 'message' || message.role === 'assistant' ? { role: 'assistant' } : {}),
-    ...(content === undefined && place.holder === 'delta' ? {} : { content: content ?? null }),
-    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(message.role === 'assistant' ? { role: 'assistant' } : {}),
+    ...(content === undefined ? {} : { content }),
+    ...thought,
     ...(refusal === undefined ? {} : { refusal }),
   };
 }

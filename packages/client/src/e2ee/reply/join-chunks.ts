@@ -21,7 +21,15 @@ export function joinChunks(chunks: readonly OpenCompletion[]): OpenCompletion {
     object: 'chat.completion',
     created: first?.created ?? 0,
     model: first?.model ?? '',
-    choices: [{ index: 0, message: { role: 'assistant', content: null, ...texts }, finish_reason: finishReason }],
+    system_fingerprint: '',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: null, refusal: null, ...texts },
+        logprobs: null,
+        finish_reason: finishReason,
+      },
+    ],
     ...(usage === undefined ? {} : { usage }),
   };
 }

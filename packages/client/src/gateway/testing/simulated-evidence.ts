@@ -37,7 +37,7 @@ export async function simulatedEvidence(nonce: string, gateway: SimulatedGateway
     keySetDigest: keySetDigest(keySet),
     nonce,
     origin: gateway.statedOrigin ?? gateway.origin,
-    purpose: statementPurposes.simulated,
+    purpose: statementPurposes.client.simulated,
   });
   const keys = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
   const publicKey = new Uint8Array(await crypto.subtle.exportKey('raw', keys.publicKey));

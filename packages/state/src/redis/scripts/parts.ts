@@ -82,6 +82,29 @@ local function place_hold(id, client, amount, tokens, window, wallet, key, ticke
 end
 `;
 
+/**
+ * Tickets and rate limits. `read_mark` answers the key of a ticket that could be redeemed in this epoch, and the key's
+ * generation where the mark has it. `read_rate` answers the present minute and what was used in it.
+ */
+export const rights = `
+local function read_mark(hash, epoch)
+  local mark = redis.call('GET', ticket_key(hash)) or ''
+  local of_epoch, key, generation = string.match(mark, '^(%d+) %S+ (%S+) ?(%d*)$')
+  if of_epoch ~= epoch then return nil end
+  return key, generation ~= '' and generation or nil
+end
+local function read_rate(key, now)
+  local window = math.floor(now / 60000)
+  local r = redis.call('HMGET', rate_key(key), 'w', 'r', 't')
+  if r[1] and tonumber(r[1]) == window then return window, tonumber(r[2]), tonumber(r[3]) end
+  return window, 0, 0
+end
+local function rate_status(limit_requests, limit_tokens, now, window, requests, tokens)
+  limit_requests, limit_tokens = tonumber(limit_requests or 0), tonumber(limit_tokens or 0)
+  return limit_requests, math.max(0, limit_requests - requests), int(limit_tokens), int(math.max(0, limit_tokens - tokens)), (window + 1) * 60000 - now
+end
+`;
+
 /** Notes of charges that are not booked yet, `wallet key amount` by hold id. */
 export const notes = `
 local function drop_note(id)

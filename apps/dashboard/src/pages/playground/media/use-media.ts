@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { balanceQuery } from '../../../api/balance.ts';
 import { refusalOf } from '../../../api/call.ts';
+import { useChange } from '../../../api/use-change.ts';
 import { factsOf } from '../chat/answer-headers.ts';
 import type { AnswerFacts } from '../chat/conversation.ts';
 import type { OpenWay } from '../open-way.ts';
@@ -23,7 +24,7 @@ export interface MediaQuestion {
 export function useMedia(open: () => Promise<OpenWay>) {
   const controller = useRef<AbortController>(undefined);
   const client = useQueryClient();
-  const asking = useMutation({
+  const asking = useChange({
     mutationFn: async ({ path, body, read }: MediaQuestion): Promise<Made> => {
       if (asking.data !== undefined) URL.revokeObjectURL(asking.data.url);
       const startedAt = performance.now();

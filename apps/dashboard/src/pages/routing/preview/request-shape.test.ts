@@ -1,4 +1,4 @@
-import { routingPreviewSchema } from '@sotto/wire';
+import { routingPreviewRequestSchema } from '@sotto/wire';
 import { describe, expect, it } from 'vitest';
 import { readShape, requestOf } from './request-shape.ts';
 
@@ -27,7 +27,7 @@ describe('a request shape', () => {
       minimum_privacy: 'tee',
       sort: 'price',
     } as const;
-    expect(routingPreviewSchema.parse(requestOf(shape))).toEqual({
+    expect(routingPreviewRequestSchema.parse(requestOf(shape))).toEqual({
       model: 'a/b',
       prompt_tokens: 5,
       max_tokens: 9,

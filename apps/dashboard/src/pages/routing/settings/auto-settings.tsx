@@ -3,6 +3,7 @@ import { CheckList } from '../../../ui/check-list.tsx';
 import { RadioCards } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
 import { isWeakerBoundary } from '../boundaries.ts';
+import { effectiveTiers } from '../draft.ts';
 import type { SettingsProps } from './settings-props.ts';
 
 const strategies = [
@@ -52,7 +53,7 @@ export function AutoSettings({
         <RadioCards
           legend="Allowed tiers"
           hint="Never below the privacy boundary."
-          value={auto.tiers}
+          value={effectiveTiers(draft).auto}
           disabled={disabled}
           choices={tiers.map((choice) => ({ ...choice, disabled: isWeakerBoundary(choice.value, boundary) }))}
           onChange={(chosen) => change({ auto: { ...auto, tiers: chosen } })}

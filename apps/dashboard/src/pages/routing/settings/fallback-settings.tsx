@@ -3,13 +3,14 @@ import { RadioCards, SelectField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
 import { SwitchField } from '../../../ui/switch-field.tsx';
 import { boundaryTier, isWeaker, tierName } from '../boundaries.ts';
+import { effectiveTiers } from '../draft.ts';
 import type { SettingsProps } from './settings-props.ts';
 
 const none = 'none';
 
 /** What happens when a provider fails before any output. */
 export function FallbackSettings({ draft, change, disabled }: SettingsProps) {
-  const { provider_allow_fallbacks: allowed, provider_max_attempts: attempts, fallback_floor: floor } = draft;
+  const { provider_allow_fallbacks: allowed, provider_max_attempts: attempts } = draft;
   const boundary = boundaryTier[draft.privacy_boundary];
   return (
     <Card
@@ -43,7 +44,7 @@ export function FallbackSettings({ draft, change, disabled }: SettingsProps) {
               hint="By default a fallback is as private as the first route. Tiers below the boundary cannot be chosen."
               className="max-w-md"
               disabled={disabled}
-              value={floor ?? none}
+              value={effectiveTiers(draft).fallback ?? none}
               onChange={(chosen) => change({ fallback_floor: chosen === none ? null : chosen })}
               choices={[
                 { value: none, label: 'No step down' },

@@ -2,7 +2,6 @@ import { tierOrder } from '../../../ui/badge.tsx';
 import { RadioCards, SelectField } from '../../../ui/field.tsx';
 import { Card } from '../../../ui/surface.tsx';
 import { boundaryTier, isWeaker, tierName } from '../boundaries.ts';
-import { withBoundary } from '../draft.ts';
 import type { SettingsProps } from './settings-props.ts';
 
 const boundaries = [
@@ -24,7 +23,7 @@ export function PrivacySettings({ draft, change, disabled }: SettingsProps) {
           value={boundary}
           choices={boundaries}
           disabled={disabled}
-          onChange={(chosen) => change(withBoundary(draft, chosen))}
+          onChange={(chosen) => change({ privacy_boundary: chosen })}
         />
         <SelectField
           label="Minimum privacy"

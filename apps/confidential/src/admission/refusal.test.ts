@@ -1,0 +1,69 @@
+import { createApiKey, type RateStatus, type VersionedKey } from '@sotto/state';
+import { ServiceError } from '@sotto/wire';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Asked, type CredentialDependencies, credentialOf } from './credential.ts';
+import { KeyCache } from './key-cache.ts';
+import { completeRefusal } from './refusal.ts';
+
+const apiKey = createApiKey('inference');
+const rate = { limitRequests: 9, remainingRequests: 8, limitTokens: 9, remainingTokens: 8, resetMs: 1 };
+
+let isRevoked: boolean;
+let peeks: number;
+let headers: unknown[];
+let deps: CredentialDependencies;
+
+beforeEach(() => {
+  isRevoked = false;
+  peeks = 0;
+  headers = [];
+  deps = {
+    state: {
+      peek: async (): Promise<RateStatus | undefined> => {
+        peeks += 1;
+        return isRevoked ? undefined : rate;
+      },
+    },
+    keys: new KeyCache({
+      lookupKey: async () => (isRevoked ? undefined : ({ record: {}, generation: 1, shard: 1 } as VersionedKey)),
+    }),
+    ticketSealingKey: Buffer.alloc(32),
+    now: () => 0,
+  };
+});
+
+const asking = (): Asked => ({
+  request: { headers: { authorization: `Bearer ${apiKey}` } } as FastifyRequest,
+  ticketOnly: undefined,
+});
+const complete = (asked: Asked, error: unknown) => {
+  const reply = { request: asked.request, header: (name: string) => headers.push(name) } as unknown as FastifyReply;
+  return completeRefusal(deps, asked, { reply, known: {}, error });
+};
+
+describe('the refusal of a request', () => {
+  // What could break it: the broker believes what it knows of the key, and reads a large body for it each time.
+  it('with a key that was revoked since lets the key in no more', async () => {
+    await credentialOf(deps, asking());
+    isRevoked = true;
+    const asked = asking();
+    await credentialOf(deps, asked);
+    expect(await complete(asked, new ServiceError('invalid_request'))).toMatchObject({ type: 'invalid_api_key' });
+    await expect(credentialOf(deps, asking())).rejects.toMatchObject({ type: 'invalid_api_key' });
+    expect(headers).toEqual([]);
+  });
+
+  it('tells the rate limits of a good credential, asked for once', async () => {
+    const error = new ServiceError('invalid_request');
+    expect(await complete(asking(), error)).toBe(error);
+    expect(headers).toContain('x-ratelimit-remaining-requests');
+    expect(peeks).toBe(1);
+  });
+
+  it.each(['invalid_ticket', 'invalid_api_key'] as const)('that is %s asks Redis for nothing more', async (type) => {
+    const error = new ServiceError(type);
+    expect(await complete(asking(), error)).toBe(error);
+    expect([peeks, headers]).toEqual([0, []]);
+  });
+});

@@ -1,0 +1,63 @@
+import type { Nusd } from '@sotto/money';
+import type pg from 'pg';
+import type { AttributedSettlement } from './attributed-settlement.ts';
+
+/**
+ * How much an account may have waived in an hour before it pays for the requests that its clients give up: 0.10 USD. The
+ * request that crosses it is waived whole, so that a single one is free however dear it is. An account has as many keys
+ * as it likes: an allowance for each would be one without a bound.
+ */
+export const waivedPerHourNusd: Nusd = 100_000_000n;
+const hourMs = 3_600_000;
+
+interface WaivedRow {
+  id: string;
+  waived_nusd: string;
+  waived_hour: number;
+}
+
+/**
+ * The batch with the charges waived that its accounts' allowances cover, and by how much. To be called within the
+ * transaction that books the batch, which holds the rows of its accounts locked.
+ *
+ * The interleaving that matters: two settlers, or one that died before its commit, see the same request. What is booked
+ * already is passed by, and the account's lock makes the second settler wait for the first one's commit. The same lock
+ * lets requests of several keys of one account, booked at once, find what the others have used of the allowance.
+ */
+export async function waiveCharges(
+  client: pg.PoolClient,
+  batch: readonly AttributedSettlement[],
+): Promise<{ readonly batch: readonly AttributedSettlement[]; readonly waivedNusd: Nusd }> {
+  const candidates = batch.filter(({ settlement, owner }) => settlement.waivable === true && owner !== undefined);
+  if (candidates.length === 0) return { batch, waivedNusd: 0n };
+  const booked = await client.query<{ id: string }>('select id from settlements where id = any($1::text[])', [
+    candidates.map(({ settlement }) => settlement.id),
+  ]);
+  const passed = new Set(booked.rows.map(({ id }) => id));
+  const { rows } = await client.query<WaivedRow>(
+    'select id, waived_nusd, waived_hour from accounts where id = any($1::uuid[])',
+    [[...new Set(candidates.map(({ owner }) => owner?.accountId))]],
+  );
+  const accounts = new Map(rows.map((row) => [row.id, { nusd: BigInt(row.waived_nusd), hour: row.waived_hour }]));
+  let waivedNusd = 0n;
+  const judged = batch.map((entry) => {
+    const { settlement, owner } = entry;
+    const account = accounts.get(owner?.accountId ?? '');
+    if (settlement.waivable !== true || account === undefined || passed.has(settlement.id)) return entry;
+    passed.add(settlement.id);
+    const hour = Math.floor(settlement.at / hourMs);
+    if (hour > account.hour) Object.assign(account, { nusd: 0n, hour });
+    if (account.nusd >= waivedPerHourNusd) return entry;
+    const chargeNusd = BigInt(settlement.chargeNusd);
+    account.nusd += chargeNusd;
+    waivedNusd += chargeNusd;
+    return { ...entry, settlement: { ...settlement, chargeNusd: '0' } };
+  });
+  const changed = [...accounts].sort(([a], [b]) => (a < b ? -1 : 1));
+  await client.query(
+    `update accounts set waived_nusd = t.nusd, waived_hour = t.hour
+     from unnest($1::uuid[], $2::bigint[], $3::int[]) as t (id, nusd, hour) where accounts.id = t.id`,
+    [changed.map(([id]) => id), changed.map(([, { nusd }]) => nusd), changed.map(([, { hour }]) => hour)],
+  );
+  return { batch: judged, waivedNusd };
+}

@@ -1,0 +1,140 @@
+import type { AnswerOf, BodyOf, Contract, Contracts, ParamsOf, QueryOf } from '@sotto/contract';
+import { readJsonBody } from '@sotto/http';
+import type { KeyKind } from '@sotto/state';
+import { parseRequest } from '@sotto/wire';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ApiCredentials, requireKey } from '../credentials/api-credentials.ts';
+import type { PresentedKey } from '../credentials/presented-key.ts';
+import { requireSession, type SessionDependencies, type SignedIn } from '../credentials/session-credentials.ts';
+import { isUuid } from '../database/uuid.ts';
+import { unknown } from './unknown.ts';
+
+/** The caller, by the credentials that the route takes. */
+type CallerOf<Route> = Route extends { readonly readsCaller: true } | { readonly credentials: readonly [] }
+  ? undefined
+  : Route extends { readonly credentials: readonly ['session'] }
+    ? SignedIn
+    : PresentedKey;
+
+/** What a handler gets: everything that its contract names, checked and parsed. */
+export interface Call<Route> {
+  readonly caller: CallerOf<Route>;
+  readonly params: ParamsOf<Route>;
+  readonly query: QueryOf<Route>;
+  readonly body: BodyOf<Route>;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** An answer; a handler that sends another form of it, such as CSV, returns its reply. */
+type Answer<Route> = AnswerOf<Route> | FastifyReply;
+
+/** A handler for each route. */
+export type Handlers<Routes extends Contracts> = {
+  readonly [Key in keyof Routes]: (call: Call<Routes[Key]>) => Promise<Answer<Routes[Key]>>;
+};
+
+/** What routes are served with. */
+export interface ServeDependencies {
+  readonly sessions: SessionDependencies;
+  readonly credentials: ApiCredentials;
+  /** The `config` of routes with a limit of their own. */
+  readonly limits: Readonly<Record<NonNullable<Contract['limit']>, FastifyContextConfig>>;
+}
+
+/** Serves the routes of a noun: `serve(keyContracts)({ 'GET /v1/keys': async ({ caller }) => … })`. */
+export type Serve = <Routes extends Contracts>(routes: Routes) => (handlers: Handlers<Routes>) => void;
+
+/**
+ * Registers routes by their contracts. For each request it reads the credential, then parameters, query and body, and throws
+ * the error of the first that is not good. Answers are `no-store` unless the contract says otherwise. Curried, so that the
+ * literals of a contract keep their types.
+ */
+export const serving =
+  (app: FastifyInstance, deps: ServeDependencies): Serve =>
+  (routes) =>
+  (handlers) => {
+    const byKey: Readonly<Record<string, Handler | undefined>> = handlers;
+    for (const [key, contract] of Object.entries(routes)) {
+      const handler = byKey[key];
+      if (handler === undefined) throw new Error(`${key} has no handler`);
+      serveRoute(app, deps, { key, contract, handler });
+    }
+  };
+
+/** A handler, whatever its route. */
+type Handler = (call: never) => Promise<unknown>;
+
+interface ServedRoute {
+  readonly key: string;
+  readonly contract: Contract;
+  readonly handler: Handler;
+}
+
+function serveRoute(app: FastifyInstance, deps: ServeDependencies, { key, contract, handler }: ServedRoute): void {
+  const [method = '', path = ''] = key.split(' ');
+  const callerOf = callerReader(deps, key, contract);
+  app.route({
+    method,
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
+    ...(contract.limit === undefined ? {} : { config: deps.limits[contract.limit] }),
+    handler: async (request, reply) => {
+      const caller = await callerOf(request);
+      const params = readParams(contract, request.params as Readonly<Record<string, string>>);
+      const query = readQuery(contract, request);
+      const body = readBody(contract, request);
+      reply.code(contract.status).header('cache-control', 'no-store');
+      const answer = await handler({ caller, params, query, body, request, reply } as never);
+      if (contract.cache === 'public') reply.headers(publicCache);
+      return contract.answer === undefined ? reply.send() : answer;
+    },
+  });
+}
+
+function readQuery({ query, parsesQuery }: Contract, request: FastifyRequest): unknown {
+  if (query === undefined) return undefined;
+  return parsesQuery === true ? request.query : parseRequest(query.schema, request.query);
+}
+
+function readBody({ body: schema, parsesBody }: Contract, { body }: FastifyRequest): unknown {
+  if (schema === undefined || typeof schema === 'string') return undefined;
+  const sent = readJsonBody(body);
+  return parsesBody === true ? sent : parseRequest(schema, sent);
+}
+
+/** The headers of an answer that is the same for everybody. */
+const publicCache = {
+  'cache-control': 'public, max-age=60, stale-while-revalidate=600',
+  'access-control-allow-origin': '*',
+};
+
+const keyKinds: Readonly<Record<string, KeyKind>> = { inferenceKey: 'inference', managementKey: 'management' };
+
+type CallerReader = (request: FastifyRequest) => Promise<SignedIn | PresentedKey | undefined>;
+
+/** Returns what reads the caller of a route. Throws for credentials that it could not check: such a route must read them itself. */
+function callerReader(
+  { sessions, credentials }: ServeDependencies,
+  key: string,
+  { credentials: taken, readsCaller }: Contract,
+): CallerReader {
+  if (readsCaller === true || taken.length === 0) return async () => undefined;
+  if (taken.every((credential) => credential === 'session')) return (request) => requireSession(sessions, request);
+  const kinds = taken.flatMap((credential) => keyKinds[credential] ?? []);
+  if (kinds.length === 0 || taken.includes('session')) {
+    throw new Error(`${key} takes credentials that \`serve\` does not check: ${taken.join(', ')}`);
+  }
+  return (request) => requireKey(credentials, request, kinds);
+}
+
+/** The parameters of a path. What cannot be an id is `not_found`, as one that is not there. */
+function readParams({ params = {} }: Contract, given: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, { id }]) => {
+      const text = given[name] ?? '';
+      if (id === undefined) return [name, text];
+      if (!isUuid(text)) throw unknown(id);
+      return [name, text.toLowerCase()];
+    }),
+  );
+}

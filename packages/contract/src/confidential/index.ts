@@ -1,0 +1,1 @@
+export { confidentialOrigin } from './origin.ts';

@@ -1,0 +1,242 @@
+import { type ErrorType, errorEnvelope, errorTable } from '@sotto/wire';
+import * as z from 'zod';
+import type {
+  AnswerDescription,
+  Content,
+  Credential,
+  JsonSchema,
+  Note,
+  OriginDescription,
+  RouteDescription,
+} from '../route.ts';
+import { annotate } from './annotate.ts';
+import { components, nameOf } from './components.ts';
+import { allHeaders, headerGroups, headersOfAll, headersOfErrors } from './headers.ts';
+import { namedJsonSchemas, propertiesOf, queryJsonSchemas } from './json-schema.ts';
+import { notes } from './notes.ts';
+import { securitySchemes } from './security.ts';
+
+/** An OpenAPI 3.1 document, as far as what reads it here needs to know. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.1';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly tags: OriginDescription['tags'];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly headers: Readonly<Record<string, JsonSchema>>;
+    readonly examples: Readonly<Record<string, JsonSchema>>;
+    readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
+  };
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: MediaTypes };
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+export interface ApiResponse {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, JsonSchema>>;
+  readonly content?: MediaTypes;
+}
+
+export type MediaTypes = Readonly<Record<string, { readonly schema: JsonSchema; readonly [keyword: string]: unknown }>>;
+
+const version = '1';
+
+/** The document of one origin. The address of its server is relative, so that it is true wherever it is served. */
+export function buildDocument(origin: OriginDescription): OpenApiDocument {
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of origin.routes) {
+    const path = paths[route.path] ?? {};
+    paths[route.path] = path;
+    path[route.method] = operationOf(route);
+  }
+  const { title, description, tags, routes } = origin;
+  const used = new Set(routes.flatMap(({ credentials }) => credentials));
+  const headers = headersReferredTo(paths);
+  const document = {
+    openapi: '3.1.1' as const,
+    info: { title, version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/' }],
+    tags,
+    paths,
+    components: {
+      schemas: schemasReachedFrom([paths, headers]),
+      headers,
+      examples: errorExamples(routes.flatMap(({ errors }) => errors)),
+      securitySchemes: Object.fromEntries(
+        Object.entries(securitySchemes).filter(([name]) => used.has(name as Credential)),
+      ),
+    },
+  };
+  return document;
+}
+
+/** The headers that something in `paths` refers to. */
+function headersReferredTo(paths: unknown): Record<string, JsonSchema> {
+  const text = JSON.stringify(paths);
+  return Object.fromEntries(Object.entries(allHeaders).filter(([name]) => text.includes(`"${headerRef(name)}"`)));
+}
+
+let everySchema: Readonly<Record<string, JsonSchema>> | undefined;
+
+/** Made once: all of them, with their notes. */
+function allSchemas(): Readonly<Record<string, JsonSchema>> {
+  if (everySchema !== undefined) return everySchema;
+  const schemas = namedJsonSchemas(Object.fromEntries(components));
+  annotate(schemas, notes);
+  everySchema = schemas;
+  return schemas;
+}
+
+/** The components that something in `root` refers to, and what these refer to, in the order of their names. */
+function schemasReachedFrom(root: unknown): Record<string, JsonSchema> {
+  const all = allSchemas();
+  const reached = new Set<string>();
+  const visit = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([A-Za-z0-9]+)"/g)) {
+      if (reached.has(name)) continue;
+      const schema = all[name];
+      if (schema === undefined) throw new Error(`there is no schema ${name}`);
+      reached.add(name);
+      visit(schema);
+    }
+  };
+  visit(root);
+  return Object.fromEntries([...reached].sort().map((name) => [name, all[name] ?? {}]));
+}
+
+function operationOf(route: RouteDescription): Operation {
+  const { operationId, tag, summary, description, credentials, body, answers, errors } = route;
+  const parameters = parametersOf(route);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: credentials.map((name) => ({ [name]: [] })),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: body.required ?? true, content: contentOf(body.content) } }),
+    responses: responsesOf(answers, errors),
+  };
+}
+
+function parametersOf({ pathParameters = {}, query, headers = {} }: RouteDescription): Parameter[] {
+  const inPath = Object.entries(pathParameters).map(([name, note]) =>
+    parameter({ name, in: 'path', required: true, schema: { type: 'string' } }, note),
+  );
+  const inQuery = (query === undefined ? [] : queryJsonSchemas(query.schema)).map(({ name, required, schema }) =>
+    parameter({ name, in: 'query', required, schema }, query?.notes[name]),
+  );
+  const inHeaders = Object.entries(headers).map(([name, { description, required = false, ...schema }]) =>
+    parameter({ name, in: 'header', required, schema }, description),
+  );
+  return [...inPath, ...inQuery, ...inHeaders];
+}
+
+function parameter(of: Omit<Parameter, 'description'>, note: Note | undefined): Parameter {
+  if (note === undefined) throw new Error(`nothing is said of the parameter ${of.name}`);
+  if (typeof note === 'string') return { ...of, description: note };
+  const { description, example, ...more } = note;
+  return {
+    ...of,
+    description,
+    schema: { ...of.schema, ...more },
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
+const contentOf = (contents: readonly Content[]): MediaTypes =>
+  Object.fromEntries(
+    contents.map(({ mediaType, schema, example }) => [
+      mediaType,
+      {
+        schema: schema instanceof z.ZodType ? { $ref: `#/components/schemas/${nameOf(schema)}` } : schema,
+        ...(example === undefined ? {} : { example }),
+      },
+    ]),
+  );
+
+function responsesOf(answers: readonly AnswerDescription[], errors: readonly ErrorType[]): Record<string, ApiResponse> {
+  const responses: Record<string, ApiResponse> = {};
+  for (const { status, description, content, headers: groups = [] } of answers) {
+    const names = groups.flatMap((group) => Object.keys(headerGroups[group]));
+    responses[status] = {
+      description,
+      headers: headerRefs([...Object.keys(headersOfAll), ...names]),
+      ...(content === undefined ? {} : { content: contentOf(content) }),
+    };
+  }
+  const byStatus = Map.groupBy(new Set(errors), (type) => errorTable[type].status);
+  for (const [status, types] of byStatus) {
+    const made = errorResponse(types);
+    const beside = responses[status];
+    responses[status] = beside === undefined ? made : eitherOf(beside, made);
+  }
+  return responses;
+}
+
+/** A status under which a route has an answer of its own, beside the envelope: `/readyz`. */
+function eitherOf(own: ApiResponse, error: ApiResponse): ApiResponse {
+  const schemas = [own, error].map(({ content }) => content?.['application/json']?.schema ?? {});
+  return {
+    description: `${own.description}\n\n${error.description}`,
+    headers: { ...own.headers, ...error.headers },
+    content: { 'application/json': { schema: { anyOf: schemas } } },
+  };
+}
+
+function errorResponse(types: readonly ErrorType[]): ApiResponse {
+  return {
+    description: types.map((type) => `\`${type}\`: ${errorTable[type].message}`).join('\n\n'),
+    headers: headerRefs(Object.keys(headersOfErrors)),
+    content: {
+      'application/json': {
+        schema: errorSchema(types),
+        examples: Object.fromEntries(types.map((type) => [type, { $ref: `#/components/examples/${type}` }])),
+      },
+    },
+  };
+}
+
+/** The envelope with these types alone. It is one object, because linters do not merge the parts of an `allOf`. */
+function errorSchema(types: readonly ErrorType[]): JsonSchema {
+  const { Error: envelope = {} } = allSchemas();
+  const { error = {} } = propertiesOf(envelope);
+  const name = { type: 'string', enum: types };
+  const narrowed = { ...error, properties: { ...propertiesOf(error), type: name, code: name } };
+  return { ...envelope, properties: { error: narrowed } };
+}
+
+const headerRef = (name: string): string => `#/components/headers/${name}`;
+const headerRefs = (names: readonly string[]): Record<string, JsonSchema> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: headerRef(name) }]));
+
+/** Each error as it is where nothing more can be said. */
+const errorExamples = (types: readonly ErrorType[]): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    [...new Set(types)]
+      .sort()
+      .map((type) => [
+        type,
+        { value: errorEnvelope({ message: errorTable[type].message, type }, 'req_3kTq9vXbA2mNcR7d') },
+      ]),
+  );

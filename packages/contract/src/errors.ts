@@ -1,0 +1,61 @@
+import type { ErrorType } from '@sotto/wire';
+
+/** What can befall any request that reached its route. */
+export const anywhere = ['rate_limited', 'internal_error', 'service_unavailable'] as const satisfies ErrorType[];
+/** Of requests with a JSON body. */
+export const ofBodies = [
+  'invalid_request',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies ErrorType[];
+export const ofKeys = ['unauthenticated', 'invalid_api_key', 'insufficient_scope'] as const satisfies ErrorType[];
+/** `forbidden`: the request comes from a page of another origin. `insufficient_scope`: it has a key and no session. */
+export const ofSessions = ['unauthenticated', 'insufficient_scope', 'forbidden'] as const satisfies ErrorType[];
+/** What a management key or a session opens. */
+export const ofOwners = [...ofKeys, 'forbidden'] as const satisfies ErrorType[];
+
+/** Why no provider may serve a request (interface part 7). */
+export const ofPlanning = [
+  'invalid_provider_policy',
+  'provider_policy_conflict',
+  'no_provider_route',
+  'no_provider_route_meets_price',
+  'no_provider_route_meets_privacy',
+  'privacy_boundary_not_met',
+  'model_not_found',
+] as const satisfies ErrorType[];
+
+export const ofTickets = [
+  'ticket_required',
+  'invalid_ticket',
+  'ticket_model_mismatch',
+  'ticket_provider_policy_mismatch',
+] as const satisfies ErrorType[];
+
+/** Of inference requests by ticket, whatever the operation. */
+export const ofInference = [
+  ...anywhere,
+  ...ofBodies,
+  ...ofTickets,
+  ...ofPlanning,
+  'insufficient_balance',
+  'provider_error',
+  'provider_timeout',
+  'provider_fallback_exhausted',
+] as const satisfies ErrorType[];
+
+/** Of operations that compatibility mode serves, too. */
+export const ofCompatibility = [
+  'invalid_api_key',
+  'insufficient_scope',
+  'compatibility_access_disabled',
+] as const satisfies ErrorType[];
+
+/** better-auth reads bodies itself: no limit of types or sizes is said in our words but this. */
+export const ofAuth = [
+  ...anywhere,
+  'invalid_request',
+  'forbidden',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies ErrorType[];

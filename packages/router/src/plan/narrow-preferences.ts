@@ -1,0 +1,102 @@
+import {
+  autoModelId,
+  boundaryClass,
+  comparePrivacy,
+  type Preferences,
+  type PrivacyClass,
+  parseModelReference,
+  strongest,
+} from '@sotto/wire';
+import type { MergedPolicy, RequestPreferences } from '../policy/merge-policy.ts';
+import type { Demands } from './demands.ts';
+import { eligibilityRules, firstFailing } from './eligibility.ts';
+import type { Needs } from './needs.ts';
+import type { RoutingRequest } from './plan-request.ts';
+import type { PlanningContext } from './planning-context.ts';
+import { modelFacts, type RouteFacts } from './route-facts.ts';
+import { type NamedScope, namesOf, scopeOf } from './scope.ts';
+
+/** Preferences for one request; `auto` is absent unless the request asks for `/auto`. */
+export type NarrowedPreferences = Omit<RequestPreferences, 'auto' | 'provider_allow'> & {
+  readonly provider_allow: readonly string[];
+  readonly auto?: Preferences['auto'];
+};
+
+/**
+ * Reduces a workspace's preferences to what they mean for one request, so that a ticket tells workspaces apart only by
+ * settings that the request depends on. With the result the request plans as it does with all preferences, as long as
+ * the catalog stays the same. With a later catalog it can reach less, never more.
+ *
+ * The result names the providers that may serve the request, not those that may not. A list of disabled providers is as
+ * telling as a name. It would also let through a disabled provider that gains a route later. Throws for a request that
+ * cannot be planned.
+ */
+export function narrowPreferences(
+  request: RoutingRequest,
+  needs: Needs,
+  context: Pick<PlanningContext, 'catalog' | 'preferences' | 'status'>,
+): NarrowedPreferences {
+  const { preferences } = context;
+  const names = namesOf(request);
+  const scopes = names.map((name) => scopeOf(name, request, needs, context));
+  const [first] = scopes;
+  if (first === undefined) throw new Error('a planned request names a model');
+  const { policy } = first.demands;
+  const minimum = strongest(policy.boundary, preferences.provider_minimum_privacy, policy.statedMinimum);
+  const takesSort = scopes.some(({ own }) => own.unset && own.suffixSort === undefined);
+  const auto = scopes.find((_, at) => parseModelReference(names[at] ?? '').id === autoModelId);
+  return {
+    provider_allow_fallbacks: true,
+    provider_max_attempts: policy.maxAttempts,
+    provider_minimum_privacy: minimum,
+    provider_sort: takesSort ? preferences.provider_sort : 'default',
+    provider_ignore: [],
+    provider_allow: [...new Set(scopes.flatMap(servingIn).map(({ provider }) => provider))].sort(),
+    privacy_boundary: 'Standard',
+    fallback_floor: policy.fallbackFloor === undefined ? null : strongest(policy.fallbackFloor, minimum),
+    max_price: narrowCeilings(policy, scopes),
+    ...(auto === undefined ? {} : { auto: narrowAuto(preferences.auto, auto, minimum) }),
+  };
+}
+
+/** The rules up to here judge a route by policy alone; those behind it also by the body and by prices. */
+const lastOfPolicy = eligibilityRules.indexOf('ignore');
+
+/** The routes that some body may be sent to, encrypted or not, as far as their class and their provider go. */
+function servingIn({ models, demands }: NamedScope): readonly RouteFacts[] {
+  const bodies = [false, true].map((encrypted): Demands => ({ ...demands, encrypted }));
+  return models.flatMap((model) =>
+    modelFacts(model).filter((facts) => bodies.some((body) => firstFailing(facts, body) > lastOfPolicy)),
+  );
+}
+
+/**
+ * Price ceilings in USD per million tokens, each lowered to the next price that a route of these models has. They leave
+ * out the same routes, and all amounts between two prices look alike.
+ */
+function narrowCeilings({ maxPrice }: MergedPolicy, scopes: readonly NamedScope[]): Preferences['max_price'] {
+  const prices = scopes.flatMap(({ models }) =>
+    models.flatMap(({ routes }) => routes.flatMap(({ price }) => [price, ...(price.tiers ?? [])])),
+  );
+  const lowered = (side: 'input' | 'output'): { input?: number; output?: number } => {
+    const ceiling = maxPrice[side];
+    if (ceiling === Number.POSITIVE_INFINITY) return {};
+    const lower = prices.reduce((most, { [side]: price = 0 }) => (price <= ceiling ? Math.max(most, price) : most), 0);
+    return { [side]: lower / 1e6 };
+  };
+  const ceilings = { ...lowered('input'), ...lowered('output') };
+  return Object.keys(ceilings).length === 0 ? null : ceilings;
+}
+
+/** The settings of `/auto`, with the models of this catalog that a list leaves in place of the list. */
+function narrowAuto(
+  { strategy, tiers, models }: Preferences['auto'],
+  { models: left }: NamedScope,
+  minimum: PrivacyClass,
+): Preferences['auto'] {
+  return {
+    strategy,
+    tiers: comparePrivacy(boundaryClass[tiers], minimum) <= 0 ? 'Standard' : tiers,
+    models: models.mode === 'all' ? { mode: 'all', ids: [] } : { mode: 'only', ids: left.map(({ id }) => id) },
+  };
+}

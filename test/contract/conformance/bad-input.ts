@@ -1,0 +1,376 @@
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { errorAnswerSchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { answerError } from '../../kit/provider.ts';
+import {
+  type Answer,
+  ask,
+  bearer,
+  expectCallersFault,
+  expectError,
+  hello,
+  post,
+  readAnswer,
+  send,
+  ticketHeader,
+} from './client.ts';
+import type { Concept } from './suite.ts';
+import { acmeApiKey } from './world.ts';
+
+const model = 'acme/small';
+
+interface Raw {
+  /** Is sent after the bytes, again and again until there is an answer: at most 256 times. */
+  readonly piece?: Buffer;
+  /** Waits for the end of the connection, not only for an answer. */
+  readonly toTheEnd?: boolean;
+}
+
+/** Sends bytes as they are, and resolves to what came back. Ten seconds are a hang. */
+function sendRaw(url: string, bytes: string | Buffer, { piece, toTheEnd = false }: Raw = {}): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let left = piece === undefined ? 0 : 256;
+    const more = (): void => {
+      if (answer === '' && left-- > 0 && piece !== undefined) socket.write(piece, more);
+    };
+    socket.once('connect', more);
+    const late = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`nothing within 10 s but: ${answer.slice(0, 500)}`));
+    }, 10_000);
+    socket.on('data', (data: Buffer) => {
+      answer += data.toString('latin1');
+      // The envelope ends so, and so do completions.
+      if (!toTheEnd && answer.endsWith('}')) socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearTimeout(late);
+      resolve(answer);
+    });
+  });
+}
+
+/** The status and the parsed body of a raw answer. */
+function readRaw(answer: string): { readonly status: number; readonly json: unknown } {
+  const [head = '', ...rest] = answer.split('\r\n\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
+  const body = rest.join('\r\n\r\n');
+  const start = body.indexOf('{');
+  return { status, json: start < 0 ? undefined : JSON.parse(body.slice(start, body.lastIndexOf('}') + 1)) };
+}
+
+const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+
+/** Interface 7: whatever is sent, the caller is told clearly what is wrong with it, and soon. */
+export const badInput: Concept = (suite) => {
+  const bearerLine = (): string => `authorization: Bearer ${suite.account.inferenceKey}\r\n`;
+  const targets = [
+    ['chat', () => `${suite.service.baseUrl}/chat/completions`],
+    ['embeddings', () => `${suite.service.baseUrl}/embeddings`],
+    ['tickets', () => `${suite.service.controlUrl}/inference/tickets`],
+  ] as const;
+  const key = () => bearer(suite.account.inferenceKey);
+
+  /** The service still does its work. */
+  const expectAlive = async (): Promise<void> => {
+    const answer = await ask(suite.service, suite.account.inferenceKey, { model });
+    expect(answer.status, answer.text).toBe(200);
+    expect(suite.lastSeen().body).toMatchObject({ model: 'small-v1', messages: hello });
+  };
+
+  describe.each(targets)('bad input to %s', (_, url) => {
+    it.each<[string, string]>([
+      ['malformed JSON', '{"model": "acme/small", '],
+      ['a trailing comma', '{"model": "acme/small",}'],
+      ['two documents', '{"model":"acme/small"}{"model":"acme/small"}'],
+      ['a raw NUL', '{"model":"acme/sm\0all"}'],
+      ['a raw newline in a string', '{"model":"acme/\nsmall"}'],
+      ['JavaScript', '{model: "acme/small"}'],
+      ['NaN', '{"model": NaN}'],
+      ['no body', ''],
+      ['blanks', '   '],
+      ['a list', '[]'],
+      ['null', 'null'],
+      ['a number', '5'],
+      ['a string', '"acme/small"'],
+    ])('interface 7: %s is 400 invalid_request', async (_name, body) => {
+      const answer = await send('POST', url(), { headers: key(), body });
+      expectError(answer, 400, 'invalid_request');
+      // Messages of parsers quote bodies (design 1).
+      expect(answer.text).not.toMatch(/Unexpected|position|JSON at|acme\/sm/);
+    });
+
+    it('interface 7: without a body at all is 400', async () => {
+      const answer = await send('POST', url(), { headers: { ...key(), 'content-type': 'application/json' } });
+      expectError(answer, 400, 'invalid_request');
+    });
+
+    it('interface 7: invalid UTF-8 is 400', async () => {
+      for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xf0, 0x9f]]) {
+        const body = Buffer.concat([
+          Buffer.from('{"model":"acme/small","messages":[{"role":"user","content":"'),
+          Buffer.from(bytes),
+          Buffer.from('"}]}'),
+        ]);
+        const headers = { ...key(), 'content-type': 'application/json' };
+        const answer = await readAnswer(await fetch(url(), { method: 'POST', headers, body }));
+        expectError(answer, 400, 'invalid_request');
+      }
+    });
+
+    it.each([
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/xml',
+      'nonsense',
+      'application/json-seq',
+    ])('design 6: a body of type %s is 415', async (type) => {
+      const body = JSON.stringify({ model, messages: hello });
+      const answer = await send('POST', url(), { headers: { ...key(), 'content-type': type }, body });
+      expectError(answer, 415, 'unsupported_media_type');
+    });
+
+    it('design 6: a body of no type at all is 415', async () => {
+      const body = Buffer.from(JSON.stringify({ model, messages: hello }));
+      const answer = await readAnswer(await fetch(url(), { method: 'POST', headers: key(), body }));
+      expectError(answer, 415, 'unsupported_media_type');
+    });
+
+    it('design 6: a compressed body is a clear 4xx', async () => {
+      const headers = { ...key(), 'content-type': 'application/json', 'content-encoding': 'gzip' };
+      const body = gzipSync(JSON.stringify({ model, messages: hello }));
+      expectCallersFault(await readAnswer(await fetch(url(), { method: 'POST', headers, body })));
+    });
+
+    it('design 6: JSON with a charset is JSON', async () => {
+      const headers = { ...key(), 'content-type': 'application/json; charset=utf-8' };
+      const answer = await send('POST', url(), { headers, body: '{"model":' });
+      expectError(answer, 400, 'invalid_request');
+    });
+
+    it('design 6: a body that says it is enormous is 413 at once', async () => {
+      const { pathname, host } = new URL(url());
+      const answer = await sendRaw(
+        url(),
+        `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ncontent-length: 10737418240\r\n\r\n{"model":`,
+      );
+      const { status, json } = readRaw(answer);
+      expect(status).toBe(413);
+      expect(errorAnswerSchema.parse(json).error.type).toBe('payload_too_large');
+    });
+
+    it('design 6: a body without a length is 413 once it is over the limit', async () => {
+      const { pathname, host } = new URL(url());
+      const piece = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(0x100000, 0x20), Buffer.from('\r\n')]);
+      const answer = await sendRaw(
+        url(),
+        `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+        { piece },
+      );
+      const { status, json } = readRaw(answer);
+      expect(status).toBe(413);
+      expect(errorAnswerSchema.parse(json).error.type).toBe('payload_too_large');
+    });
+
+    it('interface 7: prototype keys pollute nothing', async () => {
+      for (const body of [
+        '{"model":"acme/small","messages":[{"role":"user","content":"x"}],"__proto__":{"n":2,"temperature":1.5}}',
+        '{"model":"acme/small","messages":[{"role":"user","content":"x"}],"constructor":{"prototype":{"seed":7}}}',
+        '{"model":"acme/small","messages":[{"role":"user","content":"x","__proto__":{"name":"evil"}}]}',
+        '{"__proto__":{"model":"acme/small","messages":[]}}',
+      ]) {
+        const answer = await send('POST', url(), { headers: key(), body });
+        expect(answer.status, answer.text).toBeLessThan(500);
+        if (answer.status !== 200) expectCallersFault(answer);
+      }
+      for (const { body } of suite.world.provider('acme').seen) {
+        expect(body.n ?? 1).toBe(1);
+        expect(body).not.toHaveProperty('seed');
+        expect(body).not.toHaveProperty('temperature');
+        expect(JSON.stringify(body)).not.toContain('evil');
+      }
+      suite.world.reset();
+      await expectAlive();
+      expect(suite.lastSeen().body).not.toHaveProperty('seed');
+    });
+
+    it('interface 7: nesting without end is a clear 4xx', async () => {
+      const bodies = [
+        nested(200_000),
+        '['.repeat(500_000),
+        `{"model":"acme/small","messages":[{"role":"user","content":"x"}],"provider":${nested(50_000)}}`,
+      ];
+      for (const body of bodies) expectCallersFault(await send('POST', url(), { headers: key(), body }));
+    });
+
+    it('interface 7: a flood of headers is 431', async () => {
+      const { pathname, host } = new URL(url());
+      const flood = `x-flood: ${'x'.repeat(200)}\r\n`.repeat(1000);
+      const answer = await sendRaw(
+        url(),
+        `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}${flood}content-length: 0\r\n\r\n`,
+      );
+      const { status, json } = readRaw(answer);
+      expect(status).toBe(431);
+      expect(errorAnswerSchema.parse(json).error.request_id).toMatch(/\S/);
+    });
+
+    it('interface 7: what is no HTTP is 400 and the end of the connection', async () => {
+      for (const bytes of [
+        'GARBAGE\r\n\r\n',
+        '\x16\x03\x01\x02\x00\x01\x00',
+        'GET / HTTP/9.9\r\n\r\n',
+        'POST\r\n\r\n',
+      ]) {
+        const { status, json } = readRaw(await sendRaw(url(), bytes, { toTheEnd: true }));
+        expect(status).toBe(400);
+        expect(errorAnswerSchema.parse(json).error.type).toBe('invalid_request');
+      }
+    });
+
+    it('interface 7: two lengths, or a length beside chunks, are refused', async () => {
+      const { pathname, host } = new URL(url());
+      const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\n`;
+      for (const framing of [
+        'content-length: 5\r\ncontent-length: 6\r\n\r\nhello!',
+        'content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+        'content-length: -1\r\n\r\n',
+        'transfer-encoding: chunked\r\n\r\nzz\r\n',
+      ]) {
+        const { status } = readRaw(await sendRaw(url(), head + framing));
+        expect(status, framing).toBe(400);
+      }
+    });
+  });
+
+  describe('bad chat requests', () => {
+    const url = () => `${suite.service.baseUrl}/chat/completions`;
+    const chat = (body: string): Promise<Answer> => send('POST', url(), { headers: key(), body });
+
+    it('interface 7: 10,000 messages are a clear 4xx where no route holds them', async () => {
+      const messages = Array.from({ length: 10_000 }, () => ({ role: 'user', content: 'hello there' }));
+      const answer = await post(url(), { model, messages }, key());
+      expectCallersFault(answer);
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 7: deep nesting in a tool schema is 400', async () => {
+      for (const depth of [1000, 100_000]) {
+        const tools = `[{"type":"function","function":{"name":"f","parameters":${nested(depth)}}}]`;
+        const answer = await chat(`{"model":"acme/small","messages":[{"role":"user","content":"x"}],"tools":${tools}}`);
+        expectError(answer, 400, 'invalid_request');
+      }
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 7: deep nesting elsewhere is 400, or dropped with what is unknown', async () => {
+      for (const field of ['response_format', 'acme_parameters', 'tool_choice', 'stop', 'logit_bias', 'unknown']) {
+        const answer = await chat(
+          `{"model":"acme/small","messages":[{"role":"user","content":"x"}],"${field}":${nested(20_000)}}`,
+        );
+        expect(answer.status, `${field}: ${answer.text.slice(0, 200)}`).toBeLessThan(500);
+        if (answer.status !== 200) expectCallersFault(answer);
+      }
+    });
+
+    it('interface 7: numbers beyond every number are 400', async () => {
+      for (const field of ['"temperature":1e999', '"max_tokens":1e999', '"seed":-1e999', '"top_p":1e400']) {
+        expectError(
+          await chat(`{"model":"acme/small","messages":[{"role":"user","content":"x"}],${field}}`),
+          400,
+          'invalid_request',
+        );
+      }
+    });
+
+    it('interface 7: a NUL in a model id is 404 or 400, and in content it is content', async () => {
+      const odd = await post(url(), { model: 'acme/small\0', messages: hello }, key());
+      expect([400, 404]).toContain(odd.status);
+      expectCallersFault(odd);
+      const fine = await post(url(), { model, messages: [{ role: 'user', content: 'a\0b' }] }, key());
+      expect(fine.status, fine.text).toBe(200);
+      expect(suite.lastSeen().body.messages).toEqual([{ role: 'user', content: 'a\0b' }]);
+    });
+
+    it('interface 4.1: a body in chunks is a body', async () => {
+      const { pathname, host } = new URL(url());
+      const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'zażółć' }] });
+      const chunks = Array.from(Buffer.from(body), (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
+      const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\n`;
+      const answer = await sendRaw(
+        url(),
+        Buffer.from(`${head}transfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, 'latin1'),
+      );
+      expect(readRaw(answer)).toMatchObject({ status: 200, json: { model } });
+      expect(suite.lastSeen().body.messages).toEqual([{ role: 'user', content: 'zażółć' }]);
+    });
+
+    it('interface 7: a lone surrogate breaks nothing', async () => {
+      const answer = await chat('{"model":"acme/small","messages":[{"role":"user","content":"\\ud800 x"}]}');
+      expect([200, 400]).toContain(answer.status);
+      await expectAlive();
+    });
+
+    it('interface 7: a body that never comes whole holds nothing up', async () => {
+      const { pathname, host } = new URL(url());
+      const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${bearerLine()}content-type: application/json\r\ncontent-length: 500\r\n\r\n{"model":`;
+      const { hostname, port } = new URL(url());
+      const sockets = Array.from({ length: 20 }, () => {
+        const socket = connect(Number(port), hostname, () => socket.write(head));
+        socket.on('error', () => {});
+        return socket;
+      });
+      await expectAlive();
+      for (const socket of sockets) socket.destroy();
+      await expectAlive();
+    });
+
+    it('interface 7: an odd ticket header is a clear 4xx', async () => {
+      const { pathname, host } = new URL(url());
+      const body = JSON.stringify({ model, messages: hello });
+      for (const header of [
+        'x-router-ticket: \r\n',
+        'x-router-ticket: a\r\nx-router-ticket: b\r\n',
+        'x-router-ticket: \xff\xfe\r\n',
+        'authorization: \r\n',
+        'authorization: Bearer\r\n',
+        'authorization: Bearer a b c\r\n',
+        'authorization: Bearer \xff\r\n',
+      ]) {
+        const answer = await sendRaw(
+          url(),
+          Buffer.from(
+            `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n${header}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+            'latin1',
+          ),
+        );
+        const { status, json } = readRaw(answer);
+        expect(status, `${header} ${answer}`).toBe(401);
+        errorAnswerSchema.parse(json);
+      }
+    });
+  });
+
+  describe('the log of all this', () => {
+    it('design 1: has neither content nor credentials nor what providers said', async () => {
+      const { service, account } = suite;
+      const { ticket } = await service.mintTicket(account.inferenceKey, { model });
+      await post(`${service.baseUrl}/chat/completions`, { model, messages: hello }, ticketHeader(ticket));
+      suite.world.provider('flaky').answer(answerError(500));
+      await ask(service, account.inferenceKey, { model: 'flaky/chat' });
+      const log = service.logs();
+      // It is a log: it says of each request how it ended.
+      expect(log).toContain('"status":200');
+      expect(log).toContain('"status":502');
+      const secrets = [account.inferenceKey, account.managementKey, ticket, acmeApiKey];
+      const said = ['Say hello.', 'Hello there, this is a provider.', 'RAW-PROVIDER-ERROR', 'acme/sm\\u0000all'];
+      for (const mark of [...secrets, ...said]) expect(log).not.toContain(mark);
+    });
+  });
+};

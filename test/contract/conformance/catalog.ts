@@ -1,0 +1,193 @@
+import { capabilitiesAnswerSchema, modelListAnswerSchema, uptimeAnswerSchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { until } from '../../kit/service.ts';
+import { allOf, ask, bearer, expectError, get, hello, post, send, ticketHeader } from './client.ts';
+import type { Concept } from './suite.ts';
+import { modelIds, upstreamModels } from './world.ts';
+
+/** Interface 2.1, 4.1 and design 6: what is told of models, routes, media and health. */
+export const catalog: Concept = (suite) => {
+  const origins = ['controlUrl', 'baseUrl'] as const;
+  const listOf = async (origin: (typeof origins)[number] = 'controlUrl') => {
+    const answer = await get(`${suite.service[origin]}/models`, bearer(suite.account.inferenceKey));
+    expect(answer.status, answer.text).toBe(200);
+    return modelListAnswerSchema.parse(answer.json).data;
+  };
+
+  describe.each(origins)('GET /models on %s', (origin) => {
+    it('design 6: lists every model of the catalog, and /auto as text without routes', async () => {
+      const list = await listOf(origin);
+      const ids = list.map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids).toEqual(expect.arrayContaining(['/auto', ...modelIds.filter((id) => !/paint|voice/.test(id))]));
+      expect(list.find(({ id }) => id === '/auto')).toMatchObject({ model_type: 'text', provider_routes: [] });
+      for (const id of ids) expect(id).toMatch(/^(\/auto|[^/]+\/[^/]+)$/);
+    });
+
+    it('design 6: an entry tells its routes, and mirrors the one that Auto would pick', async () => {
+      const wide = (await listOf(origin)).find(({ id }) => id === 'acme/wide');
+      expect(wide).toMatchObject({
+        object: 'model',
+        name: 'Name of acme/wide',
+        model_type: 'text',
+        context_length: 8000,
+        max_output_tokens: 1000,
+        auto_provider: 'vault',
+        privacy_class: 'tee',
+        pricing: { input: 3, output: 6 },
+      });
+      const routes = wide?.provider_routes ?? [];
+      expect(Object.fromEntries(routes.map(({ provider, ...rest }) => [provider, rest]))).toMatchObject({
+        vault: { privacy_class: 'tee', pricing: { input: 3, output: 6 } },
+        acme: { privacy_class: 'private', pricing: { input: 2, output: 4 } },
+        beta: { privacy_class: 'anonymous', pricing: { input: 1, output: 2 } },
+      });
+      expect(routes).toHaveLength(3);
+    });
+
+    it('interface 2.1: capabilities are those of the route, and what is absent is not offered', async () => {
+      const list = await listOf(origin);
+      const capabilitiesOf = (model: string) => list.find(({ id }) => id === model)?.capabilities;
+      const reasoning = { efforts: ['low', 'medium', 'high'], can_disable: true };
+      expect(capabilitiesOf('acme/thinker')).toEqual({
+        tools: true,
+        vision: false,
+        structured_output: true,
+        reasoning,
+      });
+      expect(capabilitiesOf('acme/plain')).toEqual({
+        tools: false,
+        vision: false,
+        structured_output: false,
+        reasoning: null,
+      });
+    });
+
+    it('interface 2.1: kinds of model are told apart', async () => {
+      const types = new Map((await listOf(origin)).map(({ id, model_type }) => [id, model_type]));
+      expect(types.get('acme/small')).toBe('text');
+      expect(types.get('acme/embed')).toBe('embedding');
+      if (types.has('beta/paint')) expect(types.get('beta/paint')).toBe('image');
+      if (types.has('beta/voice')) expect(types.get('beta/voice')).toBe('tts');
+    });
+
+    it("interface 2.1: the provider's own model names are not told", async () => {
+      const answer = await get(`${suite.service[origin]}/models`, bearer(suite.account.inferenceKey));
+      for (const mark of upstreamModels) expect(allOf(answer)).not.toContain(mark);
+      expect(answer.text).not.toContain('127.0.0.1');
+    });
+  });
+
+  describe('public reads', () => {
+    it('interface 4.1: /catalog/models needs no credential, may be cached and tells the privacy of routes', async () => {
+      const answer = await get(`${suite.service.controlUrl}/catalog/models`);
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.headers.get('cache-control')).toMatch(/max-age=\d+/);
+      expect(answer.headers.get('cache-control')).not.toMatch(/no-store|private/);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      const { data } = answer.json as { data: { id: string; provider_routes: { privacy_class: string }[] }[] };
+      const wide = data.find(({ id }) => id === 'acme/wide');
+      expect(wide?.provider_routes.map(({ privacy_class }) => privacy_class).sort()).toEqual([
+        'anonymous',
+        'private',
+        'tee',
+      ]);
+      for (const mark of [...upstreamModels, '127.0.0.1']) expect(answer.text).not.toContain(mark);
+    });
+
+    it('interface 4.1, design 6: /capabilities reports what is off', async () => {
+      const answer = await get(`${suite.service.controlUrl}/capabilities`);
+      expect(capabilitiesAnswerSchema.parse(answer.json)).toEqual({
+        image_generation: { enabled: false },
+        speech_synthesis: { enabled: false },
+        connected_apps: { enabled: false },
+      });
+    });
+
+    it.each(['/models/uptime', '/models/uptime?model='])('interface 7: %s is 400 missing_model', async (path) => {
+      expectError(await get(`${suite.service.controlUrl}${path}`), 400, 'missing_model');
+    });
+
+    it.each(['acme/nothing', 'Acme/Small', '%00', '__proto__', 'x'.repeat(2000)])(
+      'interface 7: uptime of %j is a clear 4xx',
+      async (model) => {
+        const answer = await get(`${suite.service.controlUrl}/models/uptime?model=${model}`);
+        expect(['model_not_found', 'invalid_request']).toContain(
+          (answer.json as { error?: { type?: string } }).error?.type,
+        );
+      },
+    );
+
+    it('design 6: uptime has every route, and null where fewer than 20 requests were measured', async () => {
+      const answer = await get(`${suite.service.controlUrl}/models/uptime?model=acme/regional`);
+      const { model, routes } = uptimeAnswerSchema.parse(answer.json);
+      expect(model).toBe('acme/regional');
+      expect(routes.map(({ provider, privacy_class }) => [provider, privacy_class]).sort()).toEqual([
+        ['acme/eu', 'private'],
+        ['beta', 'anonymous'],
+      ]);
+      for (const { requests, success_rate, ttft_ms, throughput_tps } of routes) {
+        if (requests < 20) expect([success_rate, ttft_ms, throughput_tps]).toEqual([null, null, null]);
+      }
+      expect(answer.headers.get('x-router-provider')).toBeNull();
+    });
+
+    it('interface 4.1: uptime tells success and latency once there are 20 requests', async () => {
+      const { service, account } = suite;
+      const url = `${service.controlUrl}/models/uptime?model=acme/measured`;
+      await Promise.all(
+        Array.from({ length: 24 }, async () => {
+          const answer = await ask(service, account.inferenceKey, { model: 'acme/measured', stream: true });
+          expect(answer.status, answer.text).toBe(200);
+        }),
+      );
+      const measured = async () => uptimeAnswerSchema.parse((await get(url)).json).routes[0];
+      await until(async () => ((await measured())?.requests ?? 0) >= 24, 'they are measured', 40_000);
+      const route = await measured();
+      expect(route).toMatchObject({ provider: 'acme', window_hours: 24, success_rate: 1 });
+      const { p50 = -1, p90 = -1, p99 = -1 } = route?.ttft_ms ?? {};
+      expect(p50).toBeGreaterThan(0);
+      expect(p90).toBeGreaterThanOrEqual(p50);
+      expect(p99).toBeGreaterThanOrEqual(p90);
+      expect(route?.series.reduce((sum, { requests }) => sum + requests, 0)).toBe(route?.requests);
+    });
+
+    it('design 6: /healthz and /readyz on both origins, without /v1', async () => {
+      for (const origin of origins) {
+        const { origin: base } = new URL(suite.service[origin]);
+        for (const path of ['/healthz', '/readyz']) expect((await get(base + path)).status).toBe(200);
+      }
+    });
+  });
+
+  describe('media that is off', () => {
+    const media = ['/images/generations', '/audio/speech'] as const;
+    const body = { model: 'beta/paint', prompt: 'a cat', input: 'hello' };
+
+    it.each(media)('design 6: %s is 503 media_disabled before any credential is looked at', async (path) => {
+      const { service, account } = suite;
+      const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'acme/small' });
+      for (const headers of [{}, ticketHeader('garbage'), ticketHeader(ticket), bearer(account.inferenceKey)]) {
+        expectError(await post(`${service.baseUrl}${path}`, body, headers), 503, 'media_disabled');
+      }
+      // Sending it again cannot help, though it is a 503.
+      const answer = await send('POST', `${service.baseUrl}${path}`, { body });
+      expect(answer.headers.get('x-should-retry') ?? 'false').toBe('false');
+      const used = await post(
+        `${service.baseUrl}/chat/completions`,
+        { model: 'acme/small', messages: hello },
+        ticketHeader(ticket),
+      );
+      expect(used.status, used.text).toBe(200);
+    });
+
+    it.each([
+      { model: 'beta/paint', operation: 'image', size: '1024x1024', response_format: 'b64_json' },
+      { model: 'beta/voice', operation: 'speech', input_chars: 5, response_format: 'mp3' },
+    ])('design 6: and so is a ticket for it: $operation', async (request) => {
+      const { controlUrl } = suite.service;
+      const answer = await post(`${controlUrl}/inference/tickets`, request, bearer(suite.account.inferenceKey));
+      expectError(answer, 503, 'media_disabled');
+    });
+  });
+};

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { ask, expectError, flows, hello } from './client.ts';
+import type { Concept } from './suite.ts';
+
+const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+
+/** Real clients send bodies that OpenAI's schema does not allow. The service takes them. */
+export const lenientBodies: Concept = (suite) => {
+  const key = (): string => suite.account.inferenceKey;
+
+  describe.each(flows)('what clients send, %s flow', (flow) => {
+    const askFor = (body: object) => ask(suite.service, key(), { model: 'acme/seeing', ...body }, { flow });
+    const sentFor = async (body: object) => {
+      const answer = await askFor(body);
+      expect(answer.status, answer.text).toBe(200);
+      return suite.lastSeen().body;
+    };
+
+    it('a tool without a type is a function', async () => {
+      const sent = await sentFor({ messages: hello, tools: [{ function: { name: 'look', parameters: {} } }] });
+      expect(sent.tools).toEqual([{ type: 'function', function: { name: 'look', parameters: {} } }]);
+    });
+
+    it('null stands for what is not there', async () => {
+      const sent = await sentFor({
+        messages: [
+          { role: 'user', content: [{ ...image, image_url: { ...image.image_url, detail: null } }], name: null },
+          { role: 'assistant', content: 'Seen.', tool_calls: null, name: null },
+          ...hello,
+        ],
+        tools: [{ type: 'function', function: { name: 'look', description: null, parameters: null, strict: null } }],
+        response_format: { type: 'json_schema', json_schema: { name: 'x', description: null, schema: {} } },
+      });
+      expect(JSON.stringify(sent)).not.toContain('null');
+    });
+
+    it('empty lists stand for nothing, too', async () => {
+      const { messages } = await sentFor({
+        messages: [
+          ...hello,
+          { role: 'assistant', content: [], tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'call_1', content: 'dark' },
+          { role: 'assistant', content: 'It is dark.', tool_calls: [] },
+          ...hello,
+        ],
+      });
+      expect(messages).toEqual([
+        ...hello,
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'dark' },
+        { role: 'assistant', content: 'It is dark.' },
+        ...hello,
+      ]);
+    });
+
+    it('`reasoning.summary` is taken', async () => {
+      await sentFor({ messages: hello, reasoning: { summary: 'auto' } });
+    });
+
+    it('images in results of tools reach the model as images', async () => {
+      const { messages } = await sentFor({
+        messages: [
+          ...hello,
+          { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_2' }] },
+          { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'a screenshot' }, image] },
+          { role: 'tool', tool_call_id: 'call_2', content: [image] },
+          ...hello,
+        ],
+      });
+      expect((messages as object[]).slice(2)).toEqual([
+        { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'a screenshot' }] },
+        { role: 'tool', tool_call_id: 'call_2', content: expect.stringContaining('image') },
+        { role: 'user', content: [{ type: 'text', text: expect.any(String) }, image, image] },
+        ...hello,
+      ]);
+    });
+
+    it('an image in a result needs a model that sees', async () => {
+      const result = { role: 'tool', tool_call_id: 'call_1', content: [image] };
+      const messages = [...hello, { role: 'assistant', content: null, tool_calls: [call] }, result];
+      expectError(await askFor({ model: 'acme/small', messages }), 400, 'no_provider_route');
+    });
+
+    it.each([
+      ['file', { type: 'file', file: { file_data: 'data:application/pdf;base64,AA' } }],
+      ['audio', { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }],
+      ['video', { type: 'video_url', video_url: { url: 'https://files.example/a.mp4' } }],
+    ])('a part with %s is refused, with the parts that are taken', async (_, part) => {
+      const answer = await askFor({ messages: [{ role: 'user', content: [part] }] });
+      expectError(answer, 400, 'invalid_request', 'messages.0.content.0.type');
+      expect(answer.text).toMatch(/`text` or `image_url`.*files, audio and video are not supported/);
+      expect(suite.asked).toBe(0);
+    });
+
+    it('modalities other than text are refused', async () => {
+      const sent = await sentFor({ messages: hello, modalities: ['text'] });
+      expect(sent).not.toHaveProperty('modalities');
+      const refused = await askFor({ messages: hello, modalities: ['text', 'audio'] });
+      expectError(refused, 400, 'invalid_request', 'modalities.1');
+    });
+  });
+};

@@ -1,0 +1,143 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { answerError, type ProviderHandler, sendJson } from '../../kit/provider.ts';
+import { type Answer, ask, expectError, flows, readStream } from './client.ts';
+import type { Concept } from './suite.ts';
+
+const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
+
+interface Message {
+  readonly content?: string | null;
+  readonly reasoning?: string;
+  readonly tool_calls?: readonly object[];
+}
+
+/** A whole answer with one message. */
+const whole =
+  (message: Message, finishReason = 'stop'): ProviderHandler =>
+  (_request, response) =>
+    sendJson(response, 200, {
+      id: 'x',
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: finishReason }],
+      usage,
+    });
+
+/** A stream of these deltas. */
+const streamed =
+  (deltas: readonly object[], finishReason = 'stop'): ProviderHandler =>
+  (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const delta of deltas) send(response, { choices: [{ index: 0, delta, finish_reason: null }] });
+    send(response, { choices: [{ index: 0, delta: {}, finish_reason: finishReason }] });
+    send(response, { choices: [], usage });
+    response.end('data: [DONE]\n\n');
+  };
+
+const send = (response: ServerResponse, chunk: object): boolean =>
+  response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, ...chunk })}\n\n`);
+
+const messageOf = ({ status, json, text }: Answer) => {
+  expect(status, text).toBe(200);
+  const { choices } = json as { choices: { message: Message; finish_reason: unknown }[] };
+  return { ...choices[0]?.message, finish: choices[0]?.finish_reason };
+};
+
+const deltasOf = (answer: Answer) =>
+  readStream(answer).chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));
+
+/** Providers differ from OpenAI in details. Clients must not notice. */
+export const providerAnswers: Concept = (suite) => {
+  const key = (): string => suite.account.inferenceKey;
+
+  describe.each(flows)('oddities of providers, %s flow', (flow) => {
+    const askFor = (body: object, answer: ProviderHandler) => {
+      suite.world.provider('acme').answer(answer);
+      return ask(suite.service, key(), { model: 'acme/small', ...body }, { flow });
+    };
+
+    describe('thoughts within the content', () => {
+      const hidden = { acme_parameters: { strip_thinking_response: true } };
+
+      it('are hidden in a whole answer where that is asked for', async () => {
+        const content = '<think>The user greets.\n</think>\n\nHello.';
+        expect(messageOf(await askFor(hidden, whole({ content }))).content).toBe('Hello.');
+        expect(messageOf(await askFor({}, whole({ content }))).content).toBe(content);
+      });
+
+      it.each([1, 2, 3, 5, 100])('are hidden in a stream of pieces of %i characters', async (length) => {
+        const text = '<think>The user greets.</think>Hello, <b>you</b>.';
+        const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, at) => ({
+          content: text.slice(at * length, (at + 1) * length),
+        }));
+        const answer = await askFor({ ...hidden, stream: true }, streamed(pieces));
+        expect(readStream(answer).content).toBe('Hello, <b>you</b>.');
+        expect(answer.text).not.toMatch(/greets/);
+      });
+    });
+
+    it('tool calls are numbered from 0, whatever the provider begins with', async () => {
+      const part = (index: number, more: object) => ({ tool_calls: [{ index, ...more }] });
+      const begin = (index: number) =>
+        part(index, { id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '' } });
+      const answer = await askFor(
+        { stream: true },
+        streamed(
+          [begin(1), part(1, { function: { arguments: '{}' } }), begin(3), part(3, { function: { arguments: '{}' } })],
+          'tool_calls',
+        ),
+      );
+      const calls = deltasOf(answer).flatMap(({ tool_calls }) => tool_calls ?? []);
+      expect(calls.map(({ index }) => index)).toEqual([0, 0, 1, 1]);
+    });
+
+    it('the first delta has the role, also where the provider never says it', async () => {
+      const answer = await askFor({ stream: true }, streamed([{ content: 'Hel' }, { content: 'lo' }]));
+      const [first, ...rest] = deltasOf(answer);
+      expect(first).toMatchObject({ role: 'assistant', content: 'Hel' });
+      expect(rest.some(({ role }) => role !== undefined)).toBe(false);
+    });
+
+    it('a tool call without arguments has those of an empty object', async () => {
+      const call = { id: 'c', type: 'function', function: { name: 'f' } };
+      const { tool_calls } = messageOf(await askFor({}, whole({ tool_calls: [call] }, 'tool_calls')));
+      expect(tool_calls).toMatchObject([{ function: { name: 'f', arguments: '{}' } }]);
+    });
+
+    it('an empty finish reason is none', async () => {
+      expect(messageOf(await askFor({}, whole({ content: 'Hello.' }, ''))).finish).toBe('stop');
+      const open: ProviderHandler = (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        send(response, { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: '' }] });
+        send(response, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+        response.end('data: [DONE]\n\n');
+      };
+      const { chunks } = readStream(await askFor({ stream: true }, open));
+      const finishes = chunks.flatMap(({ choices }) => choices.map(({ finish_reason }) => finish_reason));
+      expect(finishes.filter((finish) => finish !== null)).toEqual(['stop']);
+    });
+
+    it.each([
+      ['OpenAI', { message: 'Your input exceeds the limit.', code: 'context_length_exceeded' }],
+      ['Anthropic', { message: 'prompt is too long: 214000 tokens > 200000 maximum', type: 'invalid_request_error' }],
+      ['Google', { message: 'The input token count (214000) exceeds the maximum number of tokens allowed (8000).' }],
+      ['Bedrock', { message: 'Input is too long for requested model.' }],
+    ])('an overflow of the context, as %s says it, is one that agents recognise', async (_, error) => {
+      const answer = await askFor({}, answerError(400, error));
+      expectError(answer, 400, 'context_too_large');
+      expect(wordsOf(answer)).toMatch(overflow);
+    });
+
+    it('an overflow that shows before a provider is asked is recognised as well', async () => {
+      const messages = [{ role: 'user', content: 'word '.repeat(20_000) }];
+      const answer = await askFor({ messages }, whole({ content: 'x' }));
+      expectError(answer, 400, 'context_too_large');
+      expect(wordsOf(answer)).toMatch(overflow);
+      expect(suite.asked).toBe(0);
+    });
+  });
+};
+
+const wordsOf = ({ json }: Answer): string => (json as { error: { message: string } }).error.message;
+/** Agents such as pi and opencode look for these words, and shorten the conversation. */
+const overflow = /maximum context length is \d+ tokens/i;

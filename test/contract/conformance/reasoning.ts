@@ -1,0 +1,227 @@
+import { chatCompletionSchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { sendJson } from '../../kit/provider.ts';
+import { ask, bearer, expectError, flows, hello, post, readStream, ticketHeader } from './client.ts';
+import type { Concept } from './suite.ts';
+
+const model = 'acme/thinker';
+const thought = 'THE-THOUGHT';
+
+/** Interface 2.3 and design 6: how reasoning is chosen, and how its trace is hidden; provider-specific parameters. */
+export const reasoning: Concept = (suite) => {
+  const key = (): string => suite.account.inferenceKey;
+
+  /** Acme (or another) answers with a trace, whole or streamed. */
+  const think = (provider = 'acme') =>
+    suite.world.provider(provider).answer((request, response) => {
+      const identity = { id: 'x', created: 1, model: 'm' };
+      const usage = {
+        prompt_tokens: 5,
+        completion_tokens: 9,
+        total_tokens: 14,
+        completion_tokens_details: { reasoning_tokens: 4 },
+      };
+      if (request.body.stream !== true) {
+        const message = { role: 'assistant', content: 'It is 4.', reasoning_content: thought };
+        return sendJson(response, 200, {
+          ...identity,
+          object: 'chat.completion',
+          choices: [{ index: 0, message, finish_reason: 'stop' }],
+          usage,
+        });
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const chunk = (delta: object, finish_reason: string | null = null) =>
+        response.write(
+          `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
+        );
+      chunk({ role: 'assistant', content: '' });
+      chunk({ reasoning_content: thought });
+      chunk({ content: 'It is 4.' });
+      chunk({}, 'stop');
+      response.write(
+        `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices: [], usage })}\n\n`,
+      );
+      response.end('data: [DONE]\n\n');
+    });
+
+  const effortSeen = (): unknown => {
+    const { reasoning_effort, reasoning } = suite.lastSeen().body;
+    return reasoning_effort ?? (reasoning as { effort?: unknown } | undefined)?.effort;
+  };
+
+  describe.each(flows)('reasoning, %s flow', (flow) => {
+    const askFor = (body: object) => ask(suite.service, key(), { model, ...body }, { flow });
+
+    it.each([
+      ['reasoning_effort', { reasoning_effort: 'high' }],
+      ['reasoning.effort', { reasoning: { effort: 'high' } }],
+      ['both with one effort', { reasoning_effort: 'high', reasoning: { effort: 'high' } }],
+    ])('interface 2.3: %s reaches the provider', async (_, body) => {
+      const answer = await askFor(body);
+      expect(answer.status, answer.text).toBe(200);
+      expect(effortSeen()).toBe('high');
+    });
+
+    it('design 6: both with different efforts is 400', async () => {
+      expectError(await askFor({ reasoning_effort: 'low', reasoning: { effort: 'high' } }), 400, 'invalid_request');
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.3: reasoning.enabled = false is accepted where the model can do without', async () => {
+      const answer = await askFor({ reasoning: { enabled: false } });
+      expect(answer.status, answer.text).toBe(200);
+      expect(effortSeen()).not.toBe('high');
+    });
+
+    it.each([
+      ['off, with an effort', { reasoning: { enabled: false, effort: 'low' } }],
+      ['off, with an effort beside it', { reasoning_effort: 'low', reasoning: { enabled: false } }],
+      ['on, with the effort none', { reasoning_effort: 'none', reasoning: { enabled: true } }],
+    ])('reasoning that contradicts itself is 400: %s', async (_, body) => {
+      expectError(await askFor(body), 400, 'invalid_request', 'reasoning.enabled');
+      expect(suite.asked).toBe(0);
+    });
+
+    it.each([
+      ['reasoning.max_tokens', { reasoning: { max_tokens: 100 } }, 'reasoning.max_tokens'],
+      ['reasoning.exclude', { reasoning: { exclude: true } }, 'reasoning.exclude'],
+    ])('interface 2.3: %s is rejected', async (_, body, param) => {
+      expectError(await askFor(body), 400, 'invalid_request', param);
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.2: require_parameters drops routes that cannot reason', async () => {
+      const asked = { model: 'acme/plain', reasoning_effort: 'low', provider: { require_parameters: true } };
+      expectError(await askFor(asked), 400, 'no_provider_route');
+    });
+
+    it('interface 2.3: the trace is shown, whole and streamed, unless it is to be hidden', async () => {
+      think();
+      const whole = chatCompletionSchema.parse((await askFor({})).json);
+      expect(whole.choices[0]?.message).toMatchObject({ content: 'It is 4.', reasoning: thought });
+      const { chunks, content } = readStream(await askFor({ stream: true }));
+      expect(content).toBe('It is 4.');
+      expect(chunks.map(({ choices }) => choices[0]?.delta.reasoning ?? '').join('')).toBe(thought);
+    });
+
+    it.each(['acme_parameters', 'beta_parameters'])(
+      'design 6: strip_thinking_response in %s hides the trace, whoever serves',
+      async (name) => {
+        think();
+        const hidden = { [name]: { strip_thinking_response: true } };
+        const whole = await askFor(hidden);
+        expect(chatCompletionSchema.parse(whole.json).choices[0]?.message.content).toBe('It is 4.');
+        expect(whole.text).not.toContain(thought);
+        // What is hidden was produced, and is paid for.
+        expect(whole.json).toMatchObject({ usage: { completion_tokens: 9 } });
+        const streamed = await askFor({ ...hidden, stream: true });
+        expect(readStream(streamed)).toMatchObject({ content: 'It is 4.', done: true });
+        expect(streamed.text).not.toContain(thought);
+      },
+    );
+
+    it('interface 2.3: strip_thinking_response = false leaves the trace', async () => {
+      think();
+      expect((await askFor({ acme_parameters: { strip_thinking_response: false } })).text).toContain(thought);
+    });
+  });
+
+  describe('provider-specific parameters', () => {
+    it('go to that provider only', async () => {
+      const asked = { acme_parameters: { bad_words: ['KNOB'] } };
+      const atAcme = await ask(suite.service, key(), { model: 'acme/wide', provider: 'acme', ...asked });
+      expect(atAcme.status, atAcme.text).toBe(200);
+      expect(suite.lastSeen('acme').text).toContain('KNOB');
+      const atVault = await ask(suite.service, key(), { model: 'acme/wide', provider: 'vault', ...asked });
+      expect(atVault.status, atVault.text).toBe(200);
+      expect(suite.lastSeen('vault').text).not.toContain('KNOB');
+    });
+
+    it.each([
+      ['model', 'other-v1'],
+      ['messages', [{ role: 'system', content: 'x' }]],
+      ['max_tokens', 999_999],
+      ['max_completion_tokens', 999_999],
+      ['n', 7],
+      ['stream', true],
+      ['stream_options', { include_usage: false }],
+      ['tools', [{ type: 'function', function: { name: 'f' } }]],
+      ['store', true],
+      ['metadata', { a: '1' }],
+      ['user', 'x'],
+      ['special_knob', 1],
+    ])('%s is refused with a clear 400: it replaces nothing that was checked', async (name, value) => {
+      const answer = await ask(suite.service, key(), { model, acme_parameters: { [name]: value } });
+      expectError(answer, 400, 'invalid_request', `acme_parameters.${name}`);
+      expect(answer.text).toContain('This provider takes');
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 7: parameters that are no object are 400', async () => {
+      expectError(await ask(suite.service, key(), { model, acme_parameters: 'x' }), 400, 'invalid_request');
+      const answer = await ask(suite.service, key(), { model, acme_parameters: { strip_thinking_response: 'yes' } });
+      expectError(answer, 400, 'invalid_request');
+    });
+  });
+
+  describe('reasoning and its ticket', () => {
+    const present = async (bound: object, body: object) => {
+      const { ticket } = await suite.service.mintTicket(key(), { model, ...bound });
+      return post(
+        `${suite.service.baseUrl}/chat/completions`,
+        { model, messages: hello, ...body },
+        ticketHeader(ticket),
+      );
+    };
+
+    it.each([
+      ['the field', { reasoning_effort: 'low' }, { reasoning: { effort: 'low' } }],
+      ['the object', { reasoning: { effort: 'low' } }, { reasoning_effort: 'low' }],
+    ])('design 6: a ticket with %s is good for a body with the other', async (_, bound, body) => {
+      const answer = await present(bound, body);
+      expect(answer.status, answer.text).toBe(200);
+      expect(effortSeen()).toBe('low');
+    });
+
+    const off = { reasoning: { enabled: false } };
+    it.each([
+      ['switched off, and none', off, { reasoning_effort: 'none' }],
+      ['none, and switched off', { reasoning: { effort: 'none' } }, off],
+      [
+        'an effort, and the same switched on',
+        { reasoning_effort: 'low' },
+        { reasoning: { effort: 'low', enabled: true } },
+      ],
+    ])('a ticket and a body ask for the same reasoning in two ways: %s', async (_, bound, body) => {
+      const answer = await present(bound, body);
+      expect(answer.status, answer.text).toBe(200);
+    });
+
+    it.each([
+      ['another effort', { reasoning_effort: 'low' }, { reasoning_effort: 'high' }],
+      ['none where the ticket has one', { reasoning_effort: 'low' }, {}],
+      ['one where the ticket has none', {}, { reasoning: { effort: 'low' } }],
+      ['thinking where the ticket has none of it', { reasoning: { enabled: false } }, {}],
+    ])('interface 3.1: %s is 409 ticket_reasoning_mismatch', async (_, bound, body) => {
+      expectError(await present(bound, body), 409, 'ticket_reasoning_mismatch');
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.3, design 6: what is rejected in a body is rejected in a ticket request', async () => {
+      for (const bound of [
+        { reasoning: { max_tokens: 5 } },
+        { reasoning: { exclude: true } },
+        { reasoning_effort: 'low', reasoning: { effort: 'high' } },
+        { reasoning_effort: 5 },
+      ]) {
+        const answer = await post(
+          `${suite.service.controlUrl}/inference/tickets`,
+          { model, ...bound },
+          bearer(suite.account.inferenceKey),
+        );
+        expectError(answer, 400, 'invalid_request');
+      }
+    });
+  });
+};

@@ -1,0 +1,267 @@
+import { describe, expect, it } from 'vitest';
+import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
+import type { Service } from '../../kit/service.ts';
+import { type Answer, allOf, ask, bearer, expectError, flows, get, hello, post, ticketHeader } from './client.ts';
+import type { Concept } from './suite.ts';
+import { acmeApiKey } from './world.ts';
+
+const model = 'acme/small';
+const duration = /^(\d+m)?\d+(\.\d+)?(ms|s)$/;
+
+/** Buys a ticket for a model. */
+async function mint({ service }: { readonly service: Service }, key: string, asked: string): Promise<string> {
+  const { json } = await post(`${service.controlUrl}/inference/tickets`, { model: asked }, bearer(key));
+  return (json as { ticket: string }).ticket;
+}
+
+/** What headers say in both directions, and what they never carry. */
+export const responseHeaders: Concept = (suite) => {
+  const key = (): string => suite.account.inferenceKey;
+
+  describe.each(flows)('headers, %s flow', (flow) => {
+    describe.each([false, true])('stream: %s', (stream) => {
+      const askFor = (body: object, headers: Record<string, string> = {}) =>
+        ask(suite.service, key(), { model, stream, ...body }, { flow, headers });
+
+      it('a completion says which provider served it, and how', async () => {
+        const { status, headers } = await askFor({});
+        expect(status).toBe(200);
+        expect(headers.get('x-router-selected-model')).toBe('acme/acme/small');
+        expect(headers.get('x-router-routing')).toBe('exact');
+        expect(headers.get('x-router-provider')).toBe('acme');
+        expect(headers.get('x-router-provider-attempts')).toBe('1');
+        expect(headers.get('x-router-provider-fallback')).toBe('false');
+        expect(headers.get('x-router-privacy-class')).toBe('private');
+      });
+
+      it('and so it does after a fallback', async () => {
+        suite.world.provider('vault').answer(answerError(403));
+        const { status, headers } = await askFor({
+          model: 'acme/wide',
+          provider: { order: ['vault', 'acme', 'beta'] },
+        });
+        expect(status).toBe(200);
+        expect(headers.get('x-router-selected-model')).toBe('acme/acme/wide');
+        expect(headers.get('x-router-provider')).toBe('acme');
+        expect(headers.get('x-router-provider-attempts')).toBe('2');
+        expect(headers.get('x-router-provider-fallback')).toBe('true');
+        expect(headers.get('x-router-privacy-class')).toBe('private');
+      });
+
+      it('rate limits are reported', async () => {
+        const { headers } = await askFor({});
+        expect(headers.get('x-ratelimit-limit-requests')).toBe('1000000');
+        expect(Number(headers.get('x-ratelimit-remaining-requests'))).toBeLessThan(1_000_000);
+        expect(Number(headers.get('x-ratelimit-remaining-requests'))).toBeGreaterThan(900_000);
+        expect(headers.get('x-ratelimit-reset-requests')).toMatch(duration);
+        expect(headers.get('x-ratelimit-limit-tokens')).toBe('1000000000');
+        expect(Number(headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(900_000_000);
+        expect(headers.get('x-ratelimit-reset-tokens')).toMatch(duration);
+      });
+
+      it('answers with a credential are not to be stored', async () => {
+        expect((await askFor({})).headers.get('cache-control')).toContain('no-store');
+        expect((await askFor({ n: 2 })).headers.get('cache-control')).toContain('no-store');
+      });
+
+      it("nothing of the client's headers reaches the provider", async () => {
+        const answer = await askFor(
+          {},
+          {
+            'http-referer': 'https://CLIENT.example',
+            referer: 'https://CLIENT.example',
+            'x-title': 'CLIENT',
+            'user-agent': 'CLIENT/1',
+            cookie: 'session=CLIENT',
+            'x-forwarded-for': '203.0.113.77',
+            'x-request-id': 'CLIENT',
+            traceparent: '00-c1e47c1e47c1e47c1e47c1e47c1e47c1-c1e47c1e47c1e47c-01',
+            'accept-language': 'x-client',
+            'openai-organization': 'CLIENT',
+            'x-stainless-lang': 'CLIENT',
+            'x-custom': 'CLIENT',
+            'idempotency-key': 'CLIENT',
+          },
+        );
+        expect(answer.status, answer.text).toBe(200);
+        const { headers, text } = suite.lastSeen();
+        const sent = JSON.stringify(headers);
+        for (const mark of ['CLIENT', '203.0.113.77', 'c1e47c1e47', 'x-client', key(), 'x-router']) {
+          expect(sent).not.toContain(mark);
+          expect(text).not.toContain(mark);
+        }
+        expect(headers.authorization).toBe(`Bearer ${acmeApiKey}`);
+        const expected = ['accept', 'accept-encoding', 'authorization', 'connection', 'content-length'];
+        expect([...expected, 'content-type', 'host', 'transfer-encoding', 'user-agent']).toEqual(
+          expect.arrayContaining(Object.keys(headers)),
+        );
+      });
+
+      it("nothing of the provider's headers reaches the client", async () => {
+        const usual = answerChat();
+        suite.world.provider('acme').answer((request, response) => {
+          for (const name of ['x-upstream-secret', 'openai-organization', 'server', 'x-request-id', 'x-ratelimit-foo'])
+            response.setHeader(name, 'UPSTREAM');
+          response.setHeader('set-cookie', 'a=UPSTREAM');
+          response.setHeader('x-ratelimit-limit-requests', '77777');
+          return usual(request, response);
+        });
+        const answer = await askFor({});
+        expect(answer.status).toBe(200);
+        expect(allOf(answer)).not.toMatch(/UPSTREAM|77777/);
+        expect(allOf(answer)).not.toContain(acmeApiKey);
+      });
+    });
+
+    it('embeddings report the selection and the rate limits', async () => {
+      const answer = await ask(
+        suite.service,
+        key(),
+        { model: 'acme/embed', input: 'hi' },
+        { flow, path: '/embeddings' },
+      );
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.headers.get('x-router-selected-model')).toBe('acme/acme/embed');
+      expect(answer.headers.get('x-router-routing')).toBe('exact');
+      for (const what of ['requests', 'tokens']) {
+        for (const which of ['limit', 'remaining', 'reset'])
+          expect(answer.headers.get(`x-ratelimit-${which}-${what}`)).toMatch(/^\d/);
+      }
+      expect(answer.headers.get('cache-control')).toContain('no-store');
+    });
+
+    describe('of an error', () => {
+      const limits = ['requests', 'tokens'].flatMap((what) =>
+        ['limit', 'remaining', 'reset'].map((which) => `x-ratelimit-${which}-${what}`),
+      );
+      const missing = ({ headers }: Answer, names: readonly string[]): string[] =>
+        names.filter((name) => !headers.has(name));
+      const selection = ['x-router-selected-model', 'x-router-routing'];
+
+      it.each<[string, string, string, object]>([
+        ['messages that are malformed', '/chat/completions', model, { messages: 'hello' }],
+        ['a policy that is malformed', '/chat/completions', model, { messages: hello, provider: 1 }],
+        ['too much output asked for', '/chat/completions', model, { messages: hello, max_tokens: 7999 }],
+        ['no JSON', '/chat/completions', model, {}],
+        ['no input', '/embeddings', 'acme/embed', { input: [] }],
+      ])('the limits are told before redemption: %s', async (_, path, asked, body) => {
+        const credential = flow === 'ticket' ? ticketHeader(await mint(suite, key(), asked)) : bearer(key());
+        const url = `${suite.service.baseUrl}${path}`;
+        const isJson = Object.keys(body).length > 0;
+        const headers = { ...credential, 'content-type': 'application/json' };
+        const answer = await post(url, isJson ? { model: asked, ...body } : '{"model":', headers);
+        expect(answer.status, answer.text).toBe(400);
+        expect(missing(answer, limits)).toEqual([]);
+        expect(missing(answer, selection)).toEqual(selection);
+        // What was refused took nothing: the ticket is still good.
+        const good = path === '/embeddings' ? { input: 'x' } : { messages: hello };
+        expect((await post(url, { model: asked, ...good }, credential)).status).toBe(200);
+      });
+
+      it('a model that does not exist, with a key: the limits are told', async () => {
+        if (flow === 'ticket') return;
+        const answer = await ask(suite.service, key(), { model: 'acme/none' });
+        expectError(answer, 404, 'model_not_found');
+        expect(missing(answer, limits)).toEqual([]);
+      });
+
+      it('of a content type that is not taken, the limits are told', async () => {
+        const credential = flow === 'ticket' ? ticketHeader(await mint(suite, key(), model)) : bearer(key());
+        const headers = { ...credential, 'content-type': 'text/plain' };
+        const answer = await post(`${suite.service.baseUrl}/chat/completions`, 'hello', headers);
+        expectError(answer, 415, 'unsupported_media_type');
+        expect(missing(answer, limits)).toEqual([]);
+      });
+
+      it('where there is a plan, which model was chosen is told as well', async () => {
+        const poor = await suite.service.createAccount({ usd: 0.000001 });
+        const unpaid = await ask(suite.service, poor.inferenceKey, { model }, { flow });
+        expectError(unpaid, 402, 'insufficient_balance');
+        expect(missing(unpaid, limits)).toEqual([]);
+        expect(unpaid.headers.get('x-router-selected-model')).toBe('acme/acme/small');
+        expect(unpaid.headers.get('x-router-routing')).toBe('exact');
+        expect(unpaid.headers.has('x-router-provider')).toBe(false);
+
+        suite.world.provider('acme').answer(answerError(400));
+        const refused = await ask(suite.service, key(), { model }, { flow });
+        expectError(refused, 400, 'invalid_request');
+        expect(missing(refused, limits)).toEqual([]);
+        expect(refused.headers.get('x-router-selected-model')).toBe('acme/acme/small');
+        expect(refused.headers.get('x-router-routing')).toBe('exact');
+      });
+
+      it('a credential that is not good learns nothing of limits', async () => {
+        const credential = flow === 'ticket' ? ticketHeader('made-up') : bearer('sotto_inf_bad');
+        const answer = await post(`${suite.service.baseUrl}/chat/completions`, { model, messages: hello }, credential);
+        expect(answer.status).toBe(401);
+        expect(missing(answer, limits)).toEqual(limits);
+      });
+
+      it('after redemption by ticket an SDK is told not to send the ticket again', async () => {
+        for (const status of [400, 429, 500, 503]) {
+          suite.world.provider('flaky').answer(answerError(status));
+          const { headers } = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
+          if (flow === 'ticket') expect(headers.get('x-should-retry'), String(status)).toBe('false');
+        }
+      });
+
+      it("a provider's limit names the provider, and ours does not", async () => {
+        const names = async (asked: string, provider: string): Promise<string> => {
+          suite.world.provider(provider).answer(answerError(429));
+          const answer = await ask(suite.service, key(), { model: asked }, { flow });
+          expectError(answer, 429, 'rate_limited');
+          return (answer.json as { error: { message: string } }).error.message;
+        };
+        expect(await names('flaky/chat', 'flaky')).toContain('provider `flaky`');
+        expect(await names('shadow/only', 'hiddenco')).toContain('provider `other`');
+      });
+    });
+
+    it('an ambiguous failure tells SDKs not to retry', async () => {
+      suite.world.provider('flaky').answer((_, response) => {
+        response.destroy();
+      });
+      const cut = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
+      expectError(cut, 502, 'provider_error');
+      expect(cut.headers.get('x-should-retry')).toBe('false');
+      expect(cut.headers.get('x-ratelimit-limit-requests')).toBe('1000000');
+      suite.world.provider('flaky').answer((_, response) => sendJson(response, 200, { nonsense: true }));
+      const nonsense = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
+      expectError(nonsense, 502, 'provider_error');
+      expect(nonsense.headers.get('x-should-retry')).toBe('false');
+    });
+
+    it("a provider's 429 is ours, with its retry-after, else 30", async () => {
+      suite.world.provider('flaky').answer(answerError(429, { message: 'RAW' }, { 'retry-after': '17' }));
+      const said = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
+      expectError(said, 429, 'rate_limited');
+      expect(said.headers.get('retry-after')).toBe('17');
+      suite.world.provider('flaky').answer(answerError(429));
+      const unsaid = await ask(suite.service, key(), { model: 'flaky/chat' }, { flow });
+      expect(unsaid.headers.get('retry-after')).toBe('30');
+      expect(said.text + unsaid.text).not.toContain('RAW');
+    });
+  });
+
+  describe('identifiers', () => {
+    it('ids of one request do not join', async () => {
+      const answers = await Promise.all([1, 2].map(() => ask(suite.service, key(), { model, messages: hello })));
+      const ids = answers.map(({ json }) => (json as { id: string }).id);
+      expect(new Set(ids).size).toBe(2);
+      for (const [index, { headers }] of answers.entries()) {
+        const requestId = headers.get('x-request-id');
+        if (requestId !== null) expect(ids[index]).not.toContain(requestId);
+      }
+      for (const { headers, text } of suite.world.provider('acme').seen)
+        for (const id of ids) expect(JSON.stringify(headers) + text).not.toContain(id);
+    });
+
+    it('each error has a request_id of its own', async () => {
+      const url = `${suite.service.baseUrl}/models`;
+      const errors = await Promise.all([1, 2, 3].map(() => get(url, bearer('sotto_inf_bad'))));
+      for (const error of errors) expectError(error, 401, 'invalid_api_key');
+      const ids = errors.map(({ json }) => (json as { error: { request_id: string } }).error.request_id);
+      expect(new Set(ids).size).toBe(3);
+    });
+  });
+};

@@ -1,0 +1,220 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerError } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { ask, expectError, flows } from './client.ts';
+import type { Concept } from './suite.ts';
+import { modelIds } from './world.ts';
+
+/** Interface 2.1, 2.2: which model and which provider a request gets, and which requests are refused. */
+export const selection: Concept = (suite) => {
+  const key = (): string => suite.account.inferenceKey;
+
+  describe.each(flows)('selection, %s flow', (flow) => {
+    const askFor = (body: object) => ask(suite.service, key(), { model: 'acme/wide', ...body }, { flow });
+    const providerOf = async (body: object): Promise<string | null> => {
+      const answer = await askFor(body);
+      expect(answer.status, answer.text).toBe(200);
+      return answer.headers.get('x-router-provider');
+    };
+
+    it.each([
+      'acme/nothing',
+      'ACME/small',
+      'acme/Small',
+      'Name of acme/small',
+      'small-v1',
+      'small',
+      'acme/acme/small',
+      'acme/small:free',
+      'acme/small:online',
+      'acme/small:thinking',
+      'acme/small:extended',
+      'acme/small:bogus',
+      'acme/small ',
+      '__proto__',
+      'constructor',
+    ])('interface 2.1: %j is 404 model_not_found', async (model) => {
+      expectError(await askFor({ model }), 404, 'model_not_found');
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.1: :floor orders providers by price, and the answer has the canonical id', async () => {
+      const answer = await askFor({ model: 'acme/wide:floor' });
+      expect(answer.status, answer.text).toBe(200);
+      // The cheapest of those at or above `private`.
+      expect(answer.headers.get('x-router-provider')).toBe('acme');
+      expect(answer.headers.get('x-router-routing')).toBe('exact');
+      expect(answer.json).toMatchObject({ model: 'acme/wide' });
+    });
+
+    it('interface 2.1: :nitro is a suffix of the same model', async () => {
+      const answer = await askFor({ model: 'acme/wide:nitro' });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.json).toMatchObject({ model: 'acme/wide' });
+    });
+
+    it('interface 2.1, 4.7: /auto chooses the model', async () => {
+      const answer = await askFor({ model: '/auto' });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.headers.get('x-router-routing')).toBe('auto');
+      const { model } = answer.json as { model: string };
+      expect(modelIds).toContain(model);
+      expect(answer.headers.get('x-router-selected-model')).toBe(`${answer.headers.get('x-router-provider')}/${model}`);
+    });
+
+    it('interface 2.2: a policy constrains /auto to models with an eligible route', async () => {
+      const answer = await askFor({ model: '/auto', provider: 'vault' });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.json).toMatchObject({ model: 'acme/wide' });
+      expect(answer.headers.get('x-router-selected-model')).toBe('vault/acme/wide');
+    });
+
+    it('interface 2.2: a string pins one provider, without fallback', async () => {
+      expect(await providerOf({ provider: 'beta' })).toBe('beta');
+      suite.world.provider('beta').answer(answerError(403));
+      expectError(await askFor({ provider: 'beta' }), 502, 'provider_error');
+      expect(suite.asked).toBe(2);
+    });
+
+    it('interface 2.2: omitted, the strongest class is chosen', async () => {
+      expect(await providerOf({})).toBe('vault');
+    });
+
+    it('interface 2.2: order, only, ignore, sort, max_price and minimum_privacy choose', async () => {
+      expect(await providerOf({ provider: { order: ['beta', 'vault'] } })).toBe('beta');
+      expect(await providerOf({ provider: { only: ['acme', 'beta'] } })).toBe('acme');
+      expect(await providerOf({ provider: { ignore: ['vault'] } })).toBe('acme');
+      expect(await providerOf({ provider: { sort: 'privacy' } })).toBe('vault');
+      expect(await providerOf({ provider: { sort: 'price' } })).toBe('acme');
+      expect(await providerOf({ provider: { sort: 'price', minimum_privacy: 'anonymous' } })).toBe('beta');
+      expect(await providerOf({ provider: { max_price: { input: 2.5, output: 5 } } })).toBe('acme');
+      expect(await providerOf({ provider: { minimum_privacy: 'tee', sort: 'price' } })).toBe('vault');
+    });
+
+    it("interface 2.2: an id matches that provider's variants, and a variant not its provider", async () => {
+      expect(await providerOf({ model: 'acme/regional', provider: 'acme' })).toBe('acme/eu');
+      expect(await providerOf({ model: 'acme/regional', provider: 'acme/eu' })).toBe('acme/eu');
+      expect(await providerOf({ model: 'acme/regional', provider: { ignore: ['acme'] } })).toBe('beta');
+      expectError(await askFor({ model: 'acme/small', provider: 'acme/eu' }), 400, 'no_provider_route');
+    });
+
+    it('interface 2.2: the policy is never forwarded', async () => {
+      await askFor({ provider: { only: ['acme'], max_attempts: 2 } });
+      expect(suite.lastSeen().body).not.toHaveProperty('provider');
+      expect(suite.lastSeen().body).not.toHaveProperty('models');
+      expect(suite.lastSeen().text).not.toContain('max_attempts');
+    });
+
+    it.each<[string, unknown, number, string]>([
+      ['a provider in both only and ignore', { only: ['acme'], ignore: ['acme'] }, 400, 'provider_policy_conflict'],
+      ['an order entry that only excludes', { order: ['beta'], only: ['acme'] }, 400, 'provider_policy_conflict'],
+      ['an order entry that ignore removes', { order: ['beta'], ignore: ['beta'] }, 400, 'provider_policy_conflict'],
+      ['an unknown key', { favourite: 'acme' }, 400, 'invalid_request'],
+      ['quantizations', { quantizations: ['fp8'] }, 400, 'invalid_request'],
+      ['data_collection', { data_collection: 'deny' }, 400, 'invalid_request'],
+      ['max_attempts of 4', { max_attempts: 4 }, 400, 'invalid_request'],
+      ['max_attempts of 0', { max_attempts: 0 }, 400, 'invalid_request'],
+      ['sort default', { sort: 'default' }, 400, 'invalid_request'],
+      ['an unknown sort', { sort: 'beauty' }, 400, 'invalid_request'],
+      ['an unknown class', { minimum_privacy: 'secret' }, 400, 'invalid_request'],
+      ['an unknown key of max_price', { max_price: { request: 1 } }, 400, 'invalid_request'],
+      ['a price below zero', { max_price: { input: -1 } }, 400, 'invalid_request'],
+      ['a number', 5, 400, 'invalid_provider_policy'],
+      ['a list', ['acme'], 400, 'invalid_provider_policy'],
+      ['an ill-formed pin', 'Not An Id!', 400, 'invalid_provider_policy'],
+      ['an ill-formed id', { only: ['a//b'] }, 400, 'invalid_provider_policy'],
+      ['only that is a string', { only: 'acme' }, 400, 'invalid_provider_policy'],
+      ['an id that is a number', { ignore: [5] }, 400, 'invalid_provider_policy'],
+      ['allow_fallbacks that is a string', { allow_fallbacks: 'no' }, 400, 'invalid_provider_policy'],
+      ['max_attempts that is a string', { max_attempts: '2' }, 400, 'invalid_provider_policy'],
+      ['max_price that is a number', { max_price: 5 }, 400, 'invalid_provider_policy'],
+      ['a sort that is a number', { sort: 1 }, 400, 'invalid_provider_policy'],
+      ['minimum_privacy that is a number', { minimum_privacy: 2 }, 400, 'invalid_provider_policy'],
+      ['an unknown provider', { only: ['nobody'] }, 400, 'no_provider_route'],
+      ['an unknown pin', 'nobody', 400, 'no_provider_route'],
+      ['every provider ignored', { ignore: ['acme', 'beta', 'vault'] }, 400, 'no_provider_route'],
+      ['a price that nobody takes', { max_price: { input: 0.01 } }, 400, 'no_provider_route_meets_price'],
+      ['a class that nobody has', { minimum_privacy: 'e2ee' }, 403, 'no_provider_route_meets_privacy'],
+    ])('interface 2.2, 7, design 6: %s: %j is %i %s', async (_, provider, status, type) => {
+      expectError(await askFor({ provider }), status, type);
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.3: models falls back to the next model, at the price of the one used', async () => {
+      suite.world.provider('flaky').answer(answerError(503));
+      const answer = await askFor({ model: 'flaky/chat', models: ['flaky/chat', 'acme/small'] });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.json).toMatchObject({ model: 'acme/small', usage: { cost: 0.000035 } });
+      expect(answer.headers.get('x-router-selected-model')).toBe('acme/acme/small');
+      expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
+      expect(answer.headers.get('x-router-provider-fallback')).toBe('true');
+    });
+
+    it('design 6: models is at most three, `model` counting as the first', async () => {
+      const three = ['acme/wide', 'acme/small', 'acme/plain'];
+      const fine = await askFor({ models: three });
+      expect(fine.status, fine.text).toBe(200);
+      expectError(await askFor({ models: [...three, 'acme/thinker'] }), 400, 'invalid_request', 'models');
+      expectError(
+        await askFor({ models: ['acme/thinker', 'acme/small', 'acme/plain'] }),
+        400,
+        'invalid_request',
+        'models',
+      );
+      expectError(await askFor({ models: [5] }), 400, 'invalid_request');
+    });
+  });
+
+  describe('a workspace that demands', () => {
+    let bounded: TestAccount;
+    let floored: TestAccount;
+
+    beforeAll(async () => {
+      [bounded, floored] = await Promise.all([
+        suite.service.createAccount({ preferences: { privacy_boundary: 'Private' } }),
+        suite.service.createAccount({
+          preferences: { provider_ignore: ['vault'], provider_minimum_privacy: 'private' },
+        }),
+      ]);
+    });
+
+    it('interface 7: below its boundary is 403 privacy_boundary_not_met, in both flows', async () => {
+      for (const flow of flows) {
+        const answer = await ask(suite.service, bounded.inferenceKey, { model: 'beta/chat' }, { flow });
+        expectError(answer, 403, 'privacy_boundary_not_met');
+      }
+      expect(suite.asked).toBe(0);
+    });
+
+    it('interface 2.8: a request cannot re-enable a disabled provider nor lower the floor', async () => {
+      const { service } = suite;
+      for (const flow of flows) {
+        const answer = await ask(
+          service,
+          floored.inferenceKey,
+          { model: 'acme/wide', provider: { order: ['vault', 'acme'] } },
+          { flow },
+        );
+        // Whether the clash is a conflict or the entry is passed over is open; the provider is not asked.
+        if (answer.status === 200) expect(answer.headers.get('x-router-provider')).toBe('acme');
+        expectError(
+          await ask(service, floored.inferenceKey, { model: 'acme/wide', provider: 'vault' }, { flow }),
+          400,
+          'no_provider_route',
+        );
+        expectError(
+          await ask(
+            service,
+            floored.inferenceKey,
+            { model: 'beta/chat', provider: { minimum_privacy: 'anonymous' } },
+            { flow },
+          ),
+          403,
+          'no_provider_route_meets_privacy',
+        );
+      }
+      expect(suite.world.provider('vault').seen).toHaveLength(0);
+      expect(suite.world.provider('beta').seen).toHaveLength(0);
+    });
+  });
+};

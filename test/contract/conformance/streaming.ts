@@ -1,0 +1,165 @@
+import { chatCompletionSchema } from '@sotto/wire';
+import { describe, expect, it } from 'vitest';
+import { answerChat, answerError } from '../../kit/provider.ts';
+import { allOf, ask, expectError, flows, readStream } from './client.ts';
+import type { Concept } from './suite.ts';
+import { upstreamModels } from './world.ts';
+
+const model = 'acme/small';
+
+/** Interface 6 and design 6: streams. */
+export const streaming: Concept = (suite) => {
+  const key = (): string => suite.account.inferenceKey;
+
+  describe.each(flows)('streams, %s flow', (flow) => {
+    const askFor = (body: object) => ask(suite.service, key(), { model, stream: true, ...body }, { flow });
+
+    it('interface 6: data frames carry chunks, and `data: [DONE]` ends the stream', async () => {
+      const answer = await askFor({});
+      const { chunks, content, done } = readStream(answer);
+      expect(content).toBe('Hello there, this is a provider.');
+      expect(done).toBe(true);
+      expect(answer.text.split('[DONE]')).toHaveLength(2);
+      expect(chunks[0]?.choices[0]?.delta.role).toBe('assistant');
+      expect(chunks.filter(({ choices }) => choices[0]?.finish_reason === 'stop')).toHaveLength(1);
+    });
+
+    it('interface 6: the usage chunk, with cost, is sent last when it is asked for', async () => {
+      const { chunks } = readStream(await askFor({ stream_options: { include_usage: true } }));
+      const last = chunks.at(-1);
+      expect(last?.choices).toEqual([]);
+      expect(last?.usage).toMatchObject({
+        prompt_tokens: 10,
+        completion_tokens: 20,
+        total_tokens: 30,
+        cost: 0.000035,
+      });
+      expect(chunks.filter(({ usage }) => usage !== undefined)).toHaveLength(1);
+    });
+
+    it.each([
+      ['absent', {}],
+      ['false', { stream_options: { include_usage: false } }],
+      ['an empty object', { stream_options: {} }],
+    ])('interface 6: no usage chunk when include_usage is %s, though the provider sent one', async (_, body) => {
+      const answer = await askFor(body);
+      const { chunks, done } = readStream(answer);
+      expect(done).toBe(true);
+      for (const chunk of chunks) {
+        expect(chunk.usage).toBeUndefined();
+        expect(chunk.choices).toHaveLength(1);
+      }
+      expect(answer.text).not.toContain('prompt_tokens');
+      // The broker itself always asks: it has to know what to charge.
+      expect(suite.lastSeen().body.stream_options).toMatchObject({ include_usage: true });
+    });
+
+    it("design 6: every chunk has the canonical model and one id of ours; the provider's do not leak", async () => {
+      const answer = await askFor({ stream_options: { include_usage: true } });
+      const { chunks } = readStream(answer);
+      expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
+      expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
+      expect(new Set(chunks.map(({ created }) => created)).size).toBe(1);
+      const all = allOf(answer);
+      for (const mark of ['provider-own-id', 'fp_secret', ...upstreamModels]) expect(all).not.toContain(mark);
+    });
+
+    it('design 6: the canonical model is in every chunk of a long stream with odd envelopes', async () => {
+      const pieces = Array.from({ length: 300 }, (_, index) => `word${index} `);
+      suite.world.provider('acme').answer((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const [index, content] of pieces.entries()) {
+          // The envelope changes on the way, as it does behind a provider's own balancer.
+          const identity = { id: `own-${index % 7}`, model: `small-v1-${index % 3}`, system_fingerprint: 'fp_secret' };
+          const choices = [{ index: 0, delta: { content }, finish_reason: null }];
+          const chunk =
+            index % 2 === 0
+              ? { ...identity, object: 'chat.completion.chunk', created: index, choices }
+              : { choices, created: index, object: 'chat.completion.chunk', ...identity };
+          response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+        }
+        response.end(
+          `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+        );
+      });
+      const answer = await askFor({});
+      const { chunks, content, done } = readStream(answer);
+      expect({ content, done }).toEqual({ content: pieces.join(''), done: true });
+      expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
+      expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
+      for (const mark of ['own-', 'small-v1', 'fp_secret']) expect(answer.text).not.toContain(mark);
+    });
+
+    it('interface 6: characters that are cut apart on the way arrive whole', async () => {
+      const content = 'Zażółć 🦜 日本語 “quoted” \\u0041 end';
+      suite.world.provider('acme').answer(async (_, response) => {
+        const choices = [{ index: 0, delta: { content }, finish_reason: null }];
+        const chunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
+        const last = { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+        const bytes = Buffer.from(
+          `data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`,
+        );
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const byte of bytes) {
+          // Each in a packet of its own, as far as that can be had.
+          await new Promise((resolve) => response.write(Buffer.from([byte]), resolve));
+        }
+        response.end();
+      });
+      expect(readStream(await askFor({}))).toMatchObject({ content, done: true });
+    });
+
+    it('interface 3.3: an error before the stream begins is a status with the envelope, not an event', async () => {
+      expectError(await askFor({ max_tokens: 1, max_completion_tokens: 2 }), 400, 'invalid_request');
+      suite.world.provider('flaky').answer(answerError(400));
+      const answer = await askFor({ model: 'flaky/chat' });
+      expectError(answer, 400, 'invalid_request');
+      expect(answer.text).not.toContain('RAW-PROVIDER-ERROR');
+    });
+
+    it('design 6: a failure after output is a chunk with `error` and finish_reason "error", without [DONE]', async () => {
+      suite.world.provider('flaky').answer((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const content of ['one ', 'two ']) {
+          const choices = [{ index: 0, delta: { content }, finish_reason: null }];
+          const chunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices };
+          response.write(`data: ${JSON.stringify(chunk)}\n\n`, () => {
+            if (content === 'two ') response.destroy();
+          });
+        }
+      });
+      const answer = await askFor({ model: 'flaky/chat' });
+      expect(answer.status).toBe(200);
+      const { chunks, done, content } = readStream(answer);
+      expect({ done, content }).toEqual({ done: false, content: 'one two ' });
+      const last = chunks.at(-1);
+      expect(last?.model).toBe('flaky/chat');
+      expect(last?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'error' }]);
+      expect(last?.error).toEqual({
+        message: expect.stringMatching(/\S/),
+        type: 'provider_error',
+        code: 'provider_error',
+        param: null,
+        request_id: expect.stringMatching(/\S/),
+      });
+      expect(chunks.filter(({ error }) => error !== undefined)).toHaveLength(1);
+    });
+
+    it('design 1: of many at once, each gets its own answer', async () => {
+      suite.world.provider('acme').answer((request, response) => {
+        const [{ content = '' } = {}] = request.body.messages as { content?: string }[];
+        return answerChat({ content: `echo ${content}` })(request, response);
+      });
+      await Promise.all(
+        Array.from({ length: 40 }, async (_, index) => {
+          const stream = index % 2 === 0;
+          const answer = await askFor({ stream, messages: [{ role: 'user', content: `number ${index}` }] });
+          const text = stream
+            ? readStream(answer).content
+            : chatCompletionSchema.parse(answer.json).choices[0]?.message.content;
+          expect(text).toBe(`echo number ${index}`);
+        }),
+      );
+    });
+  });
+};

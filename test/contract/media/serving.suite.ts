@@ -1,0 +1,394 @@
+import { imagesAnswerSchema } from '@sotto/wire';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bearer } from '../../kit/call.ts';
+import { answerError, answerNothing, type ProviderHandler } from '../../kit/provider.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { ask, chargeOf, errorOf, jsonOf, type OpenRequest, type Operation, open } from './ask.ts';
+import type { MediaStage } from './suite.ts';
+import {
+  answerEndlessly,
+  answerImage,
+  answerSpeech,
+  audio,
+  imageCost,
+  png,
+  type Scene,
+  speechCost,
+  timeouts,
+} from './world.ts';
+
+/** How soon a provider must be let go. */
+const promptMs = 250;
+const text = 'Say this, 🎵!';
+
+interface UsageRow {
+  readonly operation: string;
+  readonly provider: string;
+  readonly status: string;
+  readonly estimated: boolean;
+  readonly attempts: number;
+  readonly cost: number;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+}
+
+/** Sends some audio and then does what it is told. */
+const speaksThen =
+  (then: Parameters<typeof after>[1], bytes = 3000): ProviderHandler =>
+  async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' });
+    await new Promise((resolve) => response.write(audio(bytes), resolve));
+    after(response, then);
+  };
+
+function after(response: Parameters<ProviderHandler>[1], then: 'break' | 'reset' | 'stall' | 'go_on'): void {
+  if (then === 'break') response.destroy();
+  if (then === 'reset') response.socket?.resetAndDestroy();
+  if (then === 'go_on') {
+    const timer = setInterval(() => response.write(audio(500)), 20);
+    response.once('close', () => clearInterval(timer));
+  }
+}
+
+/** What is served, and what it costs: whichever way it ends. */
+export function servingSuite(stage: MediaStage): void {
+  let account: TestAccount;
+  beforeAll(async () => {
+    account = await stage.service.createAccount({ usd: 1000 });
+  });
+  const bodyFor = (operation: Operation, { model }: Scene): { model: string } & Record<string, unknown> =>
+    operation === 'image' ? { model, prompt: 'a cat' } : { model, input: text };
+  const opens = (operation: Operation, scene: Scene, options = {}): Promise<OpenRequest> =>
+    open(stage.service, account, operation, bodyFor(operation, scene), options);
+  const asks = (operation: Operation, scene: Scene) =>
+    ask(stage.service, account, operation, bodyFor(operation, scene));
+  const charge = (act: () => Promise<unknown>): Promise<bigint> => chargeOf(stage.service, account, act);
+  const costOf = (operation: Operation, provider: 'alpha' | 'beta' = 'alpha'): bigint =>
+    operation === 'image' ? imageCost(provider) : speechCost(text.length, provider);
+
+  async function usageOf({ model }: Scene): Promise<UsageRow[]> {
+    const url = `${stage.service.controlUrl}/usage?model=${encodeURIComponent(model)}`;
+    const rows = async (): Promise<UsageRow[]> => {
+      const answer = await fetch(url, { headers: bearer(account.managementKey) });
+      return ((await answer.json()) as { data: UsageRow[] }).data;
+    };
+    // What was free moves no balance, so that nothing else tells when it is booked.
+    await until(async () => (await rows()).length > 0, 'it is booked');
+    await stage.service.settled(account);
+    return rows();
+  }
+
+  /** Leaves, and expects the provider to be let go in time and nobody else to be asked. */
+  async function leaves(client: OpenRequest, scene: Scene): Promise<void> {
+    const leftAt = performance.now();
+    client.leave();
+    await scene.seen('alpha')[0]?.closed;
+    expect(performance.now() - leftAt).toBeLessThan(promptMs);
+    expect((await client.answer).ended).toBe('left');
+    expect(scene.called).toEqual(['alpha']);
+  }
+
+  describe('an image', () => {
+    it('is the provider’s, in our own answer, at a flat price', async () => {
+      const scene = stage.world.scene('image');
+      const spent = await charge(async () => {
+        const body = { ...bodyFor('image', scene), size: '512x256', user: 'CANARY', quality: 'hd' };
+        const answer = await ask(stage.service, account, 'image', body);
+        expect(answer.status, answer.bytes.toString()).toBe(200);
+        expect(answer.headers['content-type']).toMatch(/^application\/json/);
+        const { model, data, created } = imagesAnswerSchema.parse(jsonOf(answer));
+        expect(model).toBe(scene.model);
+        expect(data).toEqual([{ b64_json: png.toString('base64'), mime_type: 'image/png' }]);
+        expect(Math.abs(created - Date.now() / 1000)).toBeLessThan(30);
+      });
+      expect(spent).toBe(imageCost());
+      expect(scene.seen('alpha')[0]?.body).toEqual({
+        model: `alpha-${scene.model}`,
+        prompt: 'a cat',
+        n: 1,
+        size: '512x256',
+        response_format: 'b64_json',
+      });
+      expect(await usageOf(scene)).toMatchObject([
+        {
+          operation: 'image',
+          provider: 'alpha',
+          status: 'completed',
+          estimated: false,
+          attempts: 1,
+          cost: 0.04,
+          prompt_tokens: 0,
+          completion_tokens: 0,
+        },
+      ]);
+    });
+
+    it('that breaks off in the middle of its body is never begun: the next provider serves, and is paid alone', async () => {
+      const scene = stage.world.scene('image');
+      const large = Buffer.alloc(300_000, 9);
+      scene.on('alpha', async (_request, response) => {
+        const whole = JSON.stringify({ data: [{ b64_json: large.toString('base64') }] });
+        response.writeHead(200, { 'content-type': 'application/json' });
+        await new Promise((resolve) => response.write(whole.slice(0, 200_000), resolve));
+        response.destroy();
+      });
+      expect(
+        await charge(async () => {
+          const answer = await asks('image', scene);
+          expect(answer.headers['x-router-provider']).toBe('beta');
+          expect(jsonOf(answer)).toMatchObject({ data: [{ b64_json: png.toString('base64') }] });
+        }),
+      ).toBe(imageCost('beta'));
+    });
+
+    it('is paid once it could be had, though its client leaves while it reads', async () => {
+      const scene = stage.world.scene('image', 'single');
+      scene.on('alpha', answerImage(Buffer.alloc(6_000_000, 5)));
+      expect(
+        await charge(async () => {
+          const client = await opens('image', scene);
+          await client.started;
+          client.leave();
+          expect((await client.answer).bytes.length).toBeLessThan(8_000_000);
+        }),
+      ).toBe(imageCost());
+    });
+  });
+
+  describe('speech', () => {
+    it('is the provider’s audio, byte for byte, at the price of its UTF-16 code units', async () => {
+      const scene = stage.world.scene('speech');
+      const spent = await charge(async () => {
+        const body = { ...bodyFor('speech', scene), voice: 'nova', speed: 2, user: 'CANARY' };
+        const answer = await ask(stage.service, account, 'speech', body);
+        expect(answer).toMatchObject({ status: 200, ended: 'answered' });
+        expect(answer.bytes.equals(audio())).toBe(true);
+        expect(answer.headers['content-type']).toBe('audio/mpeg');
+        // Chunks, so that an answer that is cut short is told from a whole one.
+        expect(answer.headers['transfer-encoding']).toBe('chunked');
+      });
+      expect(spent).toBe(speechCost(text.length));
+      expect(scene.seen('alpha')[0]?.body).toEqual({
+        model: `alpha-${scene.model}`,
+        input: text,
+        voice: 'nova',
+        response_format: 'mp3',
+      });
+      expect(await usageOf(scene)).toMatchObject([
+        { operation: 'speech', status: 'completed', estimated: false, cost: (text.length * 15) / 1e6 },
+      ]);
+    });
+
+    it('flows as it comes, not when it is whole', async () => {
+      const scene = stage.world.scene('speech', 'single');
+      let goOn = (): void => {};
+      const gate = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      scene.on('alpha', async (_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' });
+        response.write(audio(1000));
+        await gate;
+        response.end(audio(1000));
+      });
+      const client = await opens('speech', scene);
+      await client.started;
+      goOn();
+      expect((await client.answer).bytes.length).toBe(2000);
+    });
+
+    it('of 20,000 characters is served and charged whole', async () => {
+      const scene = stage.world.scene('speech', 'single');
+      const input = '🎵'.repeat(10_000);
+      const long = audio(2_000_000);
+      scene.on('alpha', answerSpeech(long, 100));
+      expect(
+        await charge(async () => {
+          const answer = await ask(stage.service, account, 'speech', { model: scene.model, input });
+          expect(answer.bytes.equals(long)).toBe(true);
+        }),
+      ).toBe(speechCost(20_000));
+    });
+
+    it.each(['break', 'reset', 'stall'] as const)(
+      'that the provider ends by a %s ends as an error, and is free',
+      async (then) => {
+        const scene = stage.world.scene('speech');
+        scene.on('alpha', speaksThen(then));
+        const spent = await charge(async () => {
+          const answer = await asks('speech', scene);
+          expect(answer).toMatchObject({ status: 200, ended: 'broken' });
+          expect(answer.bytes.length).toBeLessThanOrEqual(3000);
+        });
+        expect(spent).toBe(0n);
+        // After output nobody else is asked.
+        expect(scene.called).toEqual(['alpha']);
+        expect(await usageOf(scene)).toMatchObject([{ status: 'failed', cost: 0, attempts: 1 }]);
+      },
+    );
+
+    it('that the client leaves in the middle is paid whole, and its provider is let go', async () => {
+      const scene = stage.world.scene('speech');
+      scene.on('alpha', speaksThen('go_on'));
+      expect(
+        await charge(async () => {
+          const client = await opens('speech', scene);
+          await client.started;
+          await leaves(client, scene);
+        }),
+      ).toBe(speechCost(text.length));
+      expect(await usageOf(scene)).toMatchObject([{ status: 'cancelled', estimated: false }]);
+    });
+
+    it('that breaks right after a burst is free: a full buffer is nobody holding back', async () => {
+      const scene = stage.world.scene('speech', 'single');
+      scene.on('alpha', async (_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' });
+        for (let piece = 0; piece < 40; piece += 1)
+          await new Promise((resolve) => response.write(audio(200_000), resolve));
+        response.destroy();
+      });
+      expect(await charge(async () => expect((await asks('speech', scene)).ended).toBe('broken'))).toBe(0n);
+    });
+
+    it('that breaks while the client holds it back is the client’s', async () => {
+      const scene = stage.world.scene('speech', 'single');
+      let breakOff = (): void => {};
+      scene.on('alpha', (request, response) => {
+        breakOff = () => response.destroy();
+        return answerEndlessly('audio/mpeg', audio(), audio(65_536))(request, response);
+      });
+      expect(
+        await charge(async () => {
+          const client = await opens('speech', scene, { reading: false });
+          await until(() => scene.called.length === 1, 'the provider is asked');
+          // Long enough for every buffer in between to be full.
+          await new Promise((resolve) => setTimeout(resolve, 2500));
+          breakOff();
+          client.read();
+          expect((await client.answer).ended).toBe('broken');
+        }),
+      ).toBe(speechCost(text.length));
+    });
+
+    it('whose time runs out after output is paid, and ends as an error', async () => {
+      const scene = stage.world.scene('speech', 'single');
+      scene.on('alpha', speaksThen('go_on'));
+      expect(
+        await charge(async () => {
+          const startedAt = performance.now();
+          expect((await asks('speech', scene)).ended).toBe('broken');
+          expect(performance.now() - startedAt).toBeGreaterThan(timeouts.total_ms - 100);
+          await scene.seen('alpha')[0]?.closed;
+        }),
+      ).toBe(speechCost(text.length));
+    });
+
+    it('is charged once where client and provider end it in the same moment', async () => {
+      const before = await stage.service.settled(account);
+      let paid = 0n;
+      for (let round = 0; round < 8; round += 1) {
+        const scene = stage.world.scene('speech', 'single');
+        let client: OpenRequest | undefined;
+        scene.on('alpha', async (_request, response) => {
+          response.writeHead(200, { 'content-type': 'audio/mpeg' });
+          await new Promise((resolve) => response.write(audio(1000), resolve));
+          await until(() => (client?.received ?? 0) > 0, 'the client hears it');
+          // On even rounds the provider is first, on odd ones the client; every other time it breaks.
+          if (round % 2 === 1) client?.leave();
+          if (round % 4 < 2) response.end();
+          else response.destroy();
+          if (round % 2 === 0) client?.leave();
+        });
+        client = await opens('speech', scene);
+        await client.answer;
+        const rows = await usageOf(scene);
+        expect(rows).toHaveLength(1);
+        const cost = BigInt(Math.round((rows[0]?.cost ?? -1) * 1e9));
+        expect([0n, speechCost(text.length)]).toContain(cost);
+        // Free only where the provider broke it.
+        if (round % 4 < 2) expect(cost).toBe(speechCost(text.length));
+        paid += cost;
+      }
+      expect(before - (await stage.service.settled(account))).toBe(paid);
+    });
+  });
+
+  describe.each(['image', 'speech'] as const)('%s', (operation) => {
+    it('whose client leaves before output is free, and its provider is let go', async () => {
+      const scene = stage.world.scene(operation);
+      scene.on('alpha', answerNothing);
+      expect(
+        await charge(async () => {
+          const client = await opens(operation, scene);
+          await until(() => scene.called.length === 1, 'the provider is asked');
+          await leaves(client, scene);
+        }),
+      ).toBe(0n);
+      expect(await usageOf(scene)).toMatchObject([{ status: 'cancelled', cost: 0 }]);
+    });
+
+    it('that another provider serves is paid at that one’s price; the failed attempt is free', async () => {
+      const scene = stage.world.scene(operation);
+      scene.on('alpha', answerError(500));
+      expect(
+        await charge(async () => {
+          const { headers } = await asks(operation, scene);
+          expect(headers).toMatchObject({
+            'x-router-provider': 'beta',
+            'x-router-provider-attempts': '2',
+            'x-router-provider-fallback': 'true',
+          });
+        }),
+      ).toBe(costOf(operation, 'beta'));
+      expect(await usageOf(scene)).toMatchObject([{ provider: 'beta', attempts: 2 }]);
+    });
+
+    it('is admitted exactly as often as its price can be paid', async () => {
+      const { service } = stage;
+      const usd = (Number(costOf(operation)) / 1e9) * 2.5;
+      const poor = await service.createAccount({ usd });
+      // The last candidate may be silent.
+      const scene = stage.world.scene(operation, 'single');
+      let release = (): void => {};
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const serve = operation === 'image' ? answerImage() : answerSpeech();
+      scene.on('alpha', async (request, response) => {
+        await gate;
+        return serve(request, response);
+      });
+      const clients = await Promise.all(
+        Array.from({ length: 8 }, () => open(service, poor, operation, bodyFor(operation, scene))),
+      );
+      let refused = 0;
+      for (const { answer } of clients) void answer.then(() => (refused += 1));
+      await until(() => scene.called.length === 2 && refused === 6, 'two are admitted, and the others are not');
+      release();
+      const answers = await Promise.all(clients.map(({ answer }) => answer));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
+      for (const answer of answers)
+        if (answer.status !== 200) expect(errorOf(answer)).toEqual([402, 'insufficient_balance']);
+      expect(await service.settled(poor)).toBe(BigInt(Math.round(usd * 1e9)) - costOf(operation) * 2n);
+    });
+  });
+
+  it('an answer that our own crash cuts short is free, and leaves nothing held', async () => {
+    const scene = stage.world.scene('speech', 'single');
+    scene.on('alpha', speaksThen('go_on'));
+    const picture = stage.world.scene('image', 'single');
+    picture.on('alpha', answerNothing);
+    const before = await stage.service.settled(account);
+    const client = await opens('speech', scene);
+    const other = await opens('image', picture);
+    await client.started;
+    await until(() => picture.called.length === 1, 'the image is asked for');
+    await stage.service.broker.kill9();
+    expect([(await client.answer).ended, (await other.answer).ended]).toEqual(['broken', 'broken']);
+    await stage.service.broker.restart();
+    await until(async () => (await stage.service.settled(account)) === before, 'the hold is given back', 60_000);
+    // And everything works again.
+    expect((await asks('speech', stage.world.scene('speech'))).status).toBe(200);
+  }, 180_000);
+}

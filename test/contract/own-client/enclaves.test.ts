@@ -1,0 +1,194 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { verifyNvidia, verifySnp } from '@sotto/attestation';
+import { verifyProviderUnder, verifyTdxUnder } from '@sotto/attestation/testing';
+import type { EnclavePins } from '@sotto/client';
+import OpenAI from 'openai';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { nodePlatform } from '../../../packages/client/src/platform/node-platform.ts';
+import { makePrivateClient } from '../../../packages/client/src/private/create-private-fetch.ts';
+import { fetchOver } from '../../../packages/client/src/private/private-fetch.ts';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { type EnclaveKind, enclaveKinds, familyOf } from '../../kit/enclaves/enclave-provider.ts';
+import { testMeasurement } from '../../kit/enclaves/test-ground.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { startTeeWorld, type TeeWorld } from '../../privacy/attestation/tee-world.ts';
+import { runSotto } from './run-sotto.ts';
+
+let made: TeeWorld | undefined;
+const world = (): TeeWorld => made ?? expect.unreachable('the enclaves run within tests and hooks only');
+const secret = 'THE-WORDS-THAT-MUST-NOT-LEAVE';
+const policy = { minimum_privacy: 'e2ee' };
+
+await describeInBothPlanes(
+  'our client and providers in enclaves',
+  async () => {
+    made = await startTeeWorld();
+    // Sealed content goes to the provider's address as everything does: its certificate has to be one that is known.
+    const { ca } = JSON.parse(await readFile(made.enclaves ?? '', 'utf8')) as { ca: string };
+    const caFile = join(dirname(made.enclaves ?? ''), 'ca.pem');
+    await writeFile(caFile, ca);
+    return { ...made, environment: { NODE_EXTRA_CA_CERTS: caFile } };
+  },
+  (planes) => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await planes.service.createAccount();
+    });
+
+    const pinsOf = (kind: EnclaveKind): EnclavePins => ({
+      family: familyOf(kind),
+      models: { [`sealed/${kind}`]: world().provider(kind).upstreamModel },
+      measurements: [testMeasurement],
+    });
+
+    /** Makes a client that knows the test's vendor in place of Intel. `changes`: of the pins for `sealed-near`. */
+    function client(pinned = testMeasurement, changes: Partial<EnclavePins> = {}) {
+      const { controlUrl: controlOrigin, baseUrl: baseOrigin } = planes.service;
+      const providers = Object.fromEntries(
+        enclaveKinds.map((kind) => [
+          `sealed-${kind}`,
+          { ...pinsOf(kind), measurements: [pinned], ...(kind === 'near' ? changes : {}) },
+        ]),
+      );
+      const { machine } = world().ground;
+      const { exchange, origin } = makePrivateClient(
+        nodePlatform({ selfSigned: false }),
+        {
+          apiKey: account.inferenceKey,
+          controlOrigin,
+          baseOrigin,
+          allowSimulated: true,
+          pins: { gateway: {}, providers },
+        },
+        {
+          verifyProvider: (document, challenge) =>
+            verifyProviderUnder(
+              {
+                verifyTdx: (evidence, time, terms) => verifyTdxUnder(machine.root.anchor, evidence, time, terms),
+                verifySnp,
+                verifyNvidia,
+              },
+              document,
+              challenge,
+            ),
+        },
+      );
+      return new OpenAI({
+        apiKey: 'never-sent',
+        baseURL: baseOrigin,
+        fetch: fetchOver(exchange, origin),
+        maxRetries: 0,
+      });
+    }
+    const ask = (kind: EnclaveKind, messages: { role: 'user' | 'assistant'; content: string }[], openai = client()) =>
+      openai.chat.completions.create({ model: `sealed/${kind}`, messages, ...({ provider: policy } as object) });
+
+    describe.each(enclaveKinds)('%s', (kind) => {
+      it('talks over turns, whole and streamed, and nobody between reads along', async () => {
+        const openai = client();
+        const whole = await ask(kind, [{ role: 'user', content: secret }], openai);
+        expect(whole.choices[0]?.message.content).toBe(`You said: ${secret}`);
+        expect(whole.model).toBe(`sealed/${kind}`);
+        const turns = [
+          { role: 'user' as const, content: secret },
+          { role: 'assistant' as const, content: `You said: ${secret}` },
+          { role: 'user' as const, content: `${secret} again` },
+        ];
+        const stream = await openai.chat.completions.create({
+          model: `sealed/${kind}`,
+          messages: turns,
+          stream: true,
+          ...({ provider: policy } as object),
+        });
+        let text = '';
+        for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+        expect(text).toBe(`You said: ${secret} again`);
+        // What comes in clear would be heard as such.
+        expect(world().provider(kind).heard).toEqual([]);
+        expect(planes.service.logs()).not.toContain(secret);
+      });
+
+      it('gets nothing where its measurements are not those that are pinned', async () => {
+        const failure = await ask(
+          kind,
+          [{ role: 'user', content: secret }],
+          client(testMeasurement.replace('mr_td=0', 'mr_td=1')),
+        ).catch((error: unknown) => error);
+        expect((failure as Error).cause).toMatchObject({
+          code: 'attestation_untrusted',
+          message: expect.stringContaining('provider.measurement'),
+        });
+      });
+    });
+
+    it.each<[string, Partial<EnclavePins>, string]>([
+      ['another family', { family: 'venice' }, 'provider.route'],
+      ['another model of the provider', { models: { 'sealed/near': 'stand-in/other' } }, 'provider.route'],
+      ['no model', { models: {} }, 'add "models": {"sealed/near": "<the provider\'s own name for it>"}'],
+    ])('gets nothing where its pins name %s', async (_, changes, message) => {
+      const messages = [{ role: 'user' as const, content: secret }];
+      const failure = await ask('near', messages, client(testMeasurement, changes)).catch((error: unknown) => error);
+      expect((failure as Error).cause).toMatchObject({
+        code: 'attestation_untrusted',
+        message: expect.stringContaining(message),
+      });
+    });
+
+    /** `sotto verify` of the enclave behind `sealed/near`. */
+    async function report(pins: object, more: readonly string[] = []) {
+      const file = join(await mkdtemp(join(tmpdir(), 'sotto-pins-')), 'pins.json');
+      await writeFile(file, JSON.stringify(pins));
+      const { baseUrl, controlUrl } = planes.service;
+      const asked = ['--model', 'sealed/near', '--control-url', controlUrl, '--pins', file, ...more];
+      const run = runSotto(['verify', baseUrl, ...asked], { SOTTO_API_KEY: account.inferenceKey });
+      return { code: await run.ended, out: run.out(), err: run.err() };
+    }
+
+    it('the command asks for the same pins: what a route lacks is told, and nothing of the document fills it in', async () => {
+      const unpinned = await report({ gateway: {} });
+      expect(unpinned.code).toBe(1);
+      expect(unpinned.out).toMatch(/Provider +sealed-near, for sealed\/near\nVerdict +untrusted\n/);
+      expect(unpinned.out).toMatch(/not made +provider\.route +the pins of sealed-near name no family: add "family"/);
+      expect(unpinned.out).toMatch(/not made +provider\.key_binding/);
+      const { models: _, ...withoutModels } = pinsOf('near');
+      expect((await report({ gateway: {}, providers: { 'sealed-near': withoutModels } })).out).toMatch(
+        /not made +provider\.route +the pins of sealed-near do not name sealed\/near: add "models"/,
+      );
+      const { family: __, ...withoutFamily } = pinsOf('near');
+      const refused = await report({ gateway: {}, providers: { 'sealed-near': withoutFamily } });
+      expect(refused).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('`providers.sealed-near.family` must be one'),
+      });
+    });
+
+    it('the command verifies for the class that its user names, not for one that the service lists', async () => {
+      const asTee = await report({ gateway: {}, providers: { 'sealed-near': pinsOf('near') } }, ['--privacy', 'tee']);
+      expect(asTee.code).toBe(1);
+      expect(asTee.out).toMatch(/no evidence: no_provider_route_meets_privacy: .*serves this model as `tee`/);
+    });
+
+    it('an enclave under a root of its own is none of Intel’s: the command says so', async () => {
+      const found = await report({ gateway: {}, providers: { 'sealed-near': pinsOf('near') } });
+      expect(found.code).toBe(1);
+      expect(found.out).toMatch(
+        /Provider +sealed-near, for sealed\/near\nVerdict +untrusted\nContent +only the enclave can read it/,
+      );
+      expect(found.out).toMatch(/passed +provider\.route\n/);
+      expect(found.out).toMatch(/FAILED +tdx\.pck_chain/);
+    });
+
+    it('a provider that shows evidence for a nonce of its own is caught, and gets nothing', async () => {
+      const provider = world().provider('venice');
+      provider.tamper = (shown) => ({ ...shown, nonce: 'ab'.repeat(32) });
+      const failure = await ask('venice', [{ role: 'user', content: secret }]).catch((error: unknown) => error);
+      provider.tamper = (shown) => shown;
+      expect((failure as Error).cause).toMatchObject({
+        code: 'attestation_untrusted',
+        message: expect.stringContaining('provider.freshness'),
+      });
+    });
+  },
+);

@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { echo, type StandInService, startStandIn } from './stand-in.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const client = join(root, 'packages/client');
+
+let folder: string;
+let installed: string;
+let service: StandInService;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-package-'));
+  service = await startStandIn();
+  service.onBroker(echo);
+  const built = join(folder, 'package');
+  // Declarations come from the compiler, as at a release.
+  await run(process.execPath, ['node_modules/typescript/bin/tsc', '-b', 'packages/client'], { cwd: root });
+  await run(process.execPath, [join(client, 'build/build-package.ts'), built], { cwd: root });
+  await npm(['pack', '--silent', '--pack-destination', folder], built);
+  const [packed = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
+  installed = join(folder, 'app');
+  await mkdir(join(installed, 'node_modules'), { recursive: true });
+  await writeFile(join(installed, 'package.json'), '{"name":"app","private":true,"type":"module"}');
+  // What a registry would give.
+  for (const name of ['undici', 'zod']) {
+    const from = await realpath(join(client, 'node_modules', name));
+    await cp(from, join(installed, 'node_modules', name), { recursive: true });
+  }
+  await npm(['install', join(folder, packed)], installed);
+}, 240_000);
+afterAll(async () => {
+  await service?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Whatever npm is there, without a registry. */
+const npm = (args: readonly string[], cwd: string) =>
+  run('npm', [...args, '--offline', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+  });
+
+async function inApp(script: string): Promise<string> {
+  const file = join(installed, `script-${Math.random().toString(36).slice(2)}.mjs`);
+  await writeFile(file, script);
+  return (await run(process.execPath, [file], { cwd: installed })).stdout;
+}
+
+describe('the package, installed in an empty folder', () => {
+  it('asks privately', async () => {
+    const said = await inApp(`
+      import { createPrivateFetch } from '@sotto/client';
+      const fetch = createPrivateFetch({
+        apiKey: 'key', controlOrigin: '${service.controlUrl}', baseOrigin: '${service.baseUrl}', allowSimulated: true,
+      });
+      const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'hello' }] });
+      const answer = await fetch('${service.baseUrl}/chat/completions', { method: 'POST', body });
+      console.log((await answer.json()).choices[0].message.content);
+      fetch.close();
+    `);
+    expect(said).toBe('You said: hello\n');
+  });
+
+  it('brings the command', async () => {
+    const sotto = join(installed, 'node_modules/.bin/sotto');
+    expect((await run(sotto, ['--help'])).stdout).toContain('sotto proxy');
+    const failure = await run(sotto, ['verify', service.baseUrl]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 1, stdout: expect.stringContaining('simulated.hardware') });
+  });
+
+  it('has types, and no way to put other verifiers in', async () => {
+    await writeFile(
+      join(installed, 'use.ts'),
+      `import { type ClientPins, createE2eeChat, createPrivateFetch, verify } from '@sotto/client';
+      const pins: ClientPins = { gateway: { tdx: { measurements: [], minimum_evaluation_number: 18 } } };
+      const options = { apiKey: 'k', controlOrigin: 'https://c.example', baseOrigin: 'https://b.example', pins };
+      export const answer: Promise<Response> = createPrivateFetch(options)('https://b.example/v1/models');
+      export const chat: Promise<Response> = createE2eeChat(options)({ model: 'm', messages: [] });
+      export const verdict: Promise<string> = verify('https://b.example').then(({ gateway }) => gateway.verdict);
+      // @ts-expect-error pins are strict
+      export const wrong: ClientPins = { gateway: { tdx: { measurements: 'all' } } };
+      // @ts-expect-error there is no such option
+      export const door = createPrivateFetch({ ...options, verifyGateway: () => undefined });
+      `,
+    );
+    const flags = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--lib',
+      'es2024,dom,dom.iterable',
+      '--types',
+      '',
+    ];
+    await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...flags, 'use.ts'], {
+      cwd: installed,
+    }).catch((error: { stdout: string }) => expect.unreachable(error.stdout));
+  });
+
+  it('is what it should be, and nothing else', async () => {
+    const at = join(installed, 'node_modules/@sotto/client');
+    const files = await readdir(at, { recursive: true });
+    expect(files.filter((name) => /testing|\.test\.|\.map$/.test(name))).toEqual([]);
+    const manifest = JSON.parse(await readFile(join(at, 'package.json'), 'utf8')) as { dependencies: object };
+    expect(Object.keys(manifest.dependencies)).toEqual(['undici', 'zod']);
+    const scripts = files.filter((name) => name.endsWith('.js'));
+    for (const name of scripts) {
+      const text = await readFile(join(at, name), 'utf8');
+      expect(/@sotto\/(?:wire|attestation|money)['"]/.test(text), name).toBe(false);
+      if (dirname(name) === 'browser') expect(text.includes('allowSimulated'), name).toBe(false);
+    }
+    const entry = await readFile(join(at, 'browser/index.js'));
+    expect(gzipSync(entry).length).toBeLessThan(150_000);
+  });
+});

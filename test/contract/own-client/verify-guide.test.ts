@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import {
+  dstackChecks,
+  gatewayChecks,
+  keySetDigest,
+  measurementSchema,
+  nvidiaChecks,
+  providerChecks,
+  providerReceiptChecks,
+  receiptChecks,
+  snpCurrencyChecks,
+  snpReportChecks,
+  statementBytes,
+  statementPurposes,
+  tdxCollateralChecks,
+  tdxQuoteChecks,
+} from '@sotto/attestation';
+import { TdxMachine } from '@sotto/attestation/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { json, type StandInService, startStandIn } from './stand-in.ts';
+
+const run = promisify(execFile);
+const root = new URL('../../../', import.meta.url);
+let guide: string;
+let folder: string;
+let service: StandInService;
+beforeAll(async () => {
+  guide = await readFile(new URL('docs/guides/verify.md', root), 'utf8');
+  folder = await mkdtemp(join(tmpdir(), 'sotto-guide-'));
+  service = await startStandIn();
+  const main = fileURLToPath(new URL('packages/client/src/command/main.ts', root));
+  const command = `#!/bin/sh\nexec '${process.execPath}' --conditions=@sotto/source '${main}' "$@"\n`;
+  await writeFile(join(folder, 'sotto'), command);
+  await chmod(join(folder, 'sotto'), 0o755);
+});
+afterAll(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const block = (name: string): string =>
+  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? `no block named ${name}`;
+
+const shell = (script: string): Promise<string> =>
+  run('bash', ['-uc', script], {
+    cwd: folder,
+    env: {
+      PATH: `${folder}:${process.env.PATH ?? ''}`,
+      BASE_ORIGIN: service.baseOrigin,
+      CONTROL_ORIGIN: new URL(service.controlUrl).origin,
+      SOTTO_API_KEY: 'sotto_inf_secret',
+    },
+  }).then(({ stdout }) => stdout);
+
+it('names every check that a verifier makes', () => {
+  const checks = [
+    ...[dstackChecks, gatewayChecks, nvidiaChecks, providerChecks, providerReceiptChecks, receiptChecks].flat(),
+    ...[snpCurrencyChecks, snpReportChecks, tdxCollateralChecks, tdxQuoteChecks].flat(),
+  ];
+  expect(checks.length).toBeGreaterThan(50);
+  expect(checks.filter((check) => !guide.includes(`\`${check}\``))).toEqual([]);
+});
+
+it('shows a report with the command that it says', async () => {
+  const out = await shell(`${block('report')}\necho "exit $?"`);
+  expect(out).toContain('simulated.hardware');
+  expect(out).toContain('"verdict": "untrusted"');
+  expect(out).toContain('exit 1');
+});
+
+it('shows what a machine measured in the form of a pin, once the rest of its provider is pinned', async () => {
+  const machine = await TdxMachine.make();
+  const routes = [{ provider: 'acme', privacy_class: 'e2ee' }];
+  service.onControl(({ path }, response) => {
+    const ticket = { ticket: 'ticket', expires_at: new Date(Date.now() + 300_000).toISOString() };
+    const list = { data: [{ id: 'creator/model', provider_routes: routes }] };
+    json(response, 200, path === '/v1/models' ? list : ticket);
+  });
+  service.onBroker(async ({ text }, response) => {
+    const { nonce } = JSON.parse(text) as { nonce: string };
+    const reportData = Uint8Array.from(Buffer.concat([Buffer.alloc(32, 7), Buffer.from(nonce, 'hex')]));
+    const quote = Buffer.from(await machine.quote({ reportData })).toString('base64');
+    json(response, 200, {
+      version: 'sotto.provider.evidence.v1',
+      ...{ provider: 'acme', model: 'creator/model', upstream_model: 'Vendor/Model-70B', privacy_class: 'e2ee', nonce },
+      ...{ obtained_at: new Date().toISOString(), family: 'near' },
+      evidence: {
+        ...{ signing_algo: 'ed25519', signing_address: '07'.repeat(32) },
+        machine: { tee_type: 'tdx', quote, collateral: await machine.collateral() },
+      },
+    });
+  });
+  const out = await shell(`${block('enclave')}\necho "exit $?"`);
+  service.onControl(undefined);
+  expect(out).toMatch(/passed +provider\.route\n/);
+  const [, shown = ''] = /provider\.measurement +no measurements are pinned; the machine's are (\S+)\n/.exec(out) ?? [];
+  expect(measurementSchema.safeParse(shown).error).toBeUndefined();
+  expect(out).toContain('exit 1');
+});
+
+it('makes the statement by hand that the hardware signs', async (context) => {
+  if (
+    await run('jq', ['--version']).then(
+      () => false,
+      () => true,
+    )
+  )
+    return context.skip('no jq');
+  const out = await shell(`${block('document')}\n${block('statement')}\necho "$NONCE"`);
+  const { key_set: keySet } = JSON.parse(await readFile(join(folder, 'evidence.json'), 'utf8')) as { key_set: unknown };
+  const [hash, nonce = ''] = out.split('\n').map((line) => line.split(' ')[0]);
+  const statement = statementBytes({
+    keySetDigest: keySetDigest(keySet),
+    nonce,
+    origin: service.baseOrigin,
+    purpose: statementPurposes.client.hardware,
+  });
+  expect(hash).toBe(createHash('sha256').update(statement).digest('hex'));
+});

@@ -1,0 +1,198 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { answerChat, answerError, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+
+let provider: FakeProvider;
+let backup: FakeProvider;
+const listed = '[temperature, tools, max_tokens]';
+
+await describeInBothPlanes(
+  'parameters of a model',
+  async () => {
+    [provider, backup] = await Promise.all([startProvider(), startProvider()]);
+    const entry = (id: string, { baseUrl }: FakeProvider) =>
+      `  - {id: ${id}, name: ${id}, adapter: openai, base_url: "${baseUrl}", privacy_class: private}\n`;
+    return {
+      registry: `providers:\n${entry('acme/eu', provider)}${entry('beta', backup)}`,
+      catalog: `models:
+  - id: acme/picky
+    model_type: text
+    context_length: 8000
+    max_output_tokens: 1000
+    supported_parameters: ${listed}
+    parameter_ranges: {temperature: {max: 1}}
+    routes:
+      - provider: acme/eu
+        upstream_model: picky-v1
+        privacy_class: private
+        pricing: {input: 0.5, output: 1.5}
+        capabilities: {tools: true}
+  - id: acme/thinker
+    model_type: text
+    context_length: 8000
+    routes:
+      - provider: acme/eu
+        upstream_model: thinker-v1
+        privacy_class: private
+        pricing: {input: 0.5, output: 1.5}
+        capabilities: {reasoning: {efforts: [low, high]}}
+  - id: acme/twice
+    model_type: text
+    context_length: 8000
+    routes:
+      - {provider: acme/eu, upstream_model: twice-v1, privacy_class: private, pricing: {input: 0.5, output: 1.5}}
+      - {provider: beta, upstream_model: twice-v1, privacy_class: private, pricing: {input: 0.5, output: 1.5}}
+`,
+      stop: async () => void (await Promise.all([provider.stop(), backup.stop()])),
+    };
+  },
+  (planes) => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await planes.service.createAccount();
+    });
+    beforeEach(() => {
+      for (const each of [provider, backup]) {
+        each.seen.length = 0;
+        each.answer(answerChat());
+      }
+    });
+
+    const ask = async (body: object) => {
+      const answer = await fetch(`${planes.service.baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'acme/picky', messages: [{ role: 'user', content: 'hi' }], ...body }),
+      });
+      return {
+        status: answer.status,
+        json: (await answer.json()) as { error?: { type: string; param?: string; message: string } },
+      };
+    };
+    const upstream = () => provider.seen.at(-1)?.body;
+
+    it('reach the provider without what it would refuse, and inside its ranges', async () => {
+      const body = {
+        temperature: 1.5,
+        top_p: 0.5,
+        seed: 1,
+        stop: ['x'],
+        response_format: { type: 'json_object' },
+        max_tokens: 50,
+      };
+      expect((await ask(body)).status).toBe(200);
+      expect(upstream()).toMatchObject({ model: 'picky-v1', temperature: 1, max_tokens: 50 });
+      for (const name of ['top_p', 'seed', 'stop', 'response_format']) expect(upstream()).not.toHaveProperty(name);
+    });
+
+    it('are all asked for by require_parameters, which names what is lacked', async () => {
+      const strict = { provider: { require_parameters: true } };
+      expect((await ask({ temperature: 0.5, ...strict })).status).toBe(200);
+      provider.seen.length = 0;
+      const { status, json } = await ask({ seed: 1, ...strict });
+      expect({ status, type: json.error?.type, param: json.error?.param }).toEqual({
+        status: 400,
+        type: 'no_provider_route',
+        param: 'provider.require_parameters',
+      });
+      expect(json.error?.message).toContain('`seed`');
+      expect(provider.seen).toEqual([]);
+    });
+
+    it.each([
+      ['medium', 'low'],
+      ['max', 'high'],
+      ['none', 'low'],
+    ])('send the level nearest to the effort %s: %s', async (effort, sent) => {
+      expect((await ask({ model: 'acme/thinker', reasoning_effort: effort })).status).toBe(200);
+      expect(upstream()?.reasoning_effort).toBe(sent);
+    });
+
+    it('refuse an effort that no model knows, and a ceiling above every route’s', async () => {
+      const unknown = await ask({ model: 'acme/thinker', reasoning_effort: 'hihg' });
+      expect(unknown).toMatchObject({ status: 400, json: { error: { type: 'no_provider_route' } } });
+      const ceiling = await ask({ max_tokens: 1001 });
+      expect(ceiling).toMatchObject({ status: 400, json: { error: { type: 'context_too_large' } } });
+      expect(provider.seen).toEqual([]);
+    });
+
+    describe('of one provider', () => {
+      const own = (parameters: object) => ask({ model: 'acme/picky', acme_parameters: parameters });
+
+      it('reach it as they are, a region’s own before its provider’s', async () => {
+        const all = { top_k: 7, min_p: 0.1, logit_bias: { '50256': -100 }, stop_token_ids: [1, 2] };
+        const asked = { acme_parameters: all, 'acme/eu_parameters': { top_k: 9 } };
+        expect((await ask(asked)).status).toBe(200);
+        expect(upstream()).toMatchObject({ ...all, top_k: 9 });
+      });
+
+      it.each([
+        ['n', 8],
+        ['N', 8],
+        ['service_tier', 'priority'],
+        ['Service_Tier', 'priority'],
+        ['chat_template', '{{ messages }}'],
+        ['deferred', true],
+        ['kv_transfer_params', { do_remote_prefill: true }],
+        ['logits_processors', ['os.system']],
+        ['mm_processor_kwargs', { num_crops: 99 }],
+        ['Temperature', 2],
+        ['anything', 1],
+      ])('do not include %s, which is a 400 that names it and what is taken', async (name, value) => {
+        const { status, json } = await own({ top_k: 7, [name]: value });
+        expect({ status, type: json.error?.type, param: json.error?.param }).toEqual({
+          status: 400,
+          type: 'invalid_request',
+          param: `acme_parameters.${name}`,
+        });
+        expect(json.error?.message).toContain(`\`acme_parameters.${name}\` is not taken.`);
+        expect(json.error?.message).toContain('`top_k`');
+        expect(provider.seen).toEqual([]);
+      });
+
+      it('are not judged where it cannot serve, and are where it may', async () => {
+        const model = 'acme/twice';
+        for (const policy of [{ ignore: ['acme'] }, 'beta', { only: ['beta'] }]) {
+          const asked = { model, provider: policy, acme_parameters: { N: 8 }, unknown_parameters: { N: 8 } };
+          expect((await ask(asked)).status).toBe(200);
+          expect(backup.seen.at(-1)?.body).not.toHaveProperty('N');
+        }
+        for (const order of [
+          ['beta', 'acme'],
+          ['acme', 'beta'],
+        ]) {
+          const { status, json } = await ask({ model, provider: { order }, acme_parameters: { N: 8 } });
+          expect([status, json.error?.param]).toEqual([400, 'acme_parameters.N']);
+        }
+        expect(provider.seen).toEqual([]);
+      });
+
+      it('stay with it when another provider takes over', async () => {
+        provider.answer(answerError(500));
+        const asked = { model: 'acme/twice', provider: { order: ['acme', 'beta'] }, acme_parameters: { top_k: 7 } };
+        expect((await ask(asked)).status).toBe(200);
+        expect(upstream()).toMatchObject({ top_k: 7 });
+        expect(backup.seen.at(-1)?.body).not.toHaveProperty('top_k');
+      });
+
+      it('are for 64 providers at most', async () => {
+        const many = (count: number) =>
+          Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}_parameters`, {}]));
+        expect((await ask(many(64))).status).toBe(200);
+        const { status, json } = await ask(many(65));
+        expect([status, json.error?.param]).toEqual([400, 'p64_parameters']);
+      });
+    });
+
+    it('are shown in the list of models where the catalog knows them', async () => {
+      const answer = await fetch(`${planes.service.controlUrl}/catalog/models`);
+      const { data } = (await answer.json()) as {
+        data: { id: string; provider_routes: { supported_parameters?: string[] }[] }[];
+      };
+      const of = (id: string) => data.find((model) => model.id === id)?.provider_routes[0];
+      expect(of('acme/picky')?.supported_parameters).toEqual(['temperature', 'tools', 'max_tokens']);
+      expect(of('acme/thinker')).not.toHaveProperty('supported_parameters');
+    });
+  },
+);

@@ -1,0 +1,277 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readPrices } from '../../../packages/client/src/bill/price-list.ts';
+import { readBill } from '../../../packages/client/src/bill/read-bill.ts';
+import { verifyCharge } from '../../../packages/client/src/bill/verify-charge.ts';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { ask, type Called, type Flow } from '../../kit/call.ts';
+import { anthropicDialect } from '../../kit/dialects/anthropic.ts';
+import { bedrockDialect } from '../../kit/dialects/bedrock.ts';
+import type { Dialect } from '../../kit/dialects/dialect.ts';
+import { googleDialect } from '../../kit/dialects/google.ts';
+import { openAiDialect } from '../../kit/dialects/openai.ts';
+import { type ProviderHandler, startProvider } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { framesOf } from './frames.ts';
+import {
+  embeddingRecordings,
+  providersOwnNames,
+  type RecordedApi,
+  type Recording,
+  recordings,
+  saidOf,
+} from './recordings.ts';
+import { type Said, saidReaders, withEvenArguments } from './said.ts';
+
+const tapes = recordings();
+const embeddingTapes = embeddingRecordings();
+/** Named by place: some recordings are named for what their provider calls the model. */
+const modelOf = (tape: string): string => `lab/tape-${tapes.findIndex(({ name }) => name === tape)}`;
+
+const dialects: Readonly<Record<RecordedApi, Dialect>> = {
+  openai: openAiDialect,
+  anthropic: anthropicDialect,
+  google: googleDialect,
+  bedrock: bedrockDialect,
+};
+/** As long as the longest recorded prompt: no provider is believed to have counted more tokens than it was sent bytes. */
+const messages = [{ role: 'user', content: 'go on '.repeat(1000) }];
+
+/** How a stream is written: an event a write, or all its bytes cut at random places. */
+type Regime = 'an event a write' | 'random bytes';
+let regime: Regime = 'an event a write';
+
+/** Answers with the recording that the upstream model names. */
+const replaying =
+  (dialect: Dialect): ProviderHandler =>
+  async (request, response) => {
+    const { model, stream } = dialect.asked(request);
+    const recording = tapes.find(({ name }) => name === model);
+    if (recording === undefined) throw new Error(`no recording ${model}`);
+    response.writeHead(200, { 'content-type': stream ? dialect.streamType : 'application/json', 'x-provider': 'LEAK' });
+    if (!stream) {
+      response.end(recording.whole);
+      return;
+    }
+    const frames = framesOf(recording);
+    const pieces = regime === 'an event a write' ? frames : cutAtRandom(Buffer.concat(frames));
+    for (const piece of pieces) await new Promise((resolve) => response.write(piece, resolve));
+    response.end();
+  };
+
+/** The same places in every run: a failure must come back. */
+function* cutAtRandom(bytes: Buffer): Generator<Buffer> {
+  let state = 7;
+  for (let at = 0; at < bytes.length; ) {
+    state = (state * 48_271) % 2_147_483_647;
+    const end = at + 1 + (state % 400);
+    yield bytes.subarray(at, end);
+    at = end;
+  }
+}
+
+const price = { input: 0.5, output: 1.5, cached_input: 0.05, cache_write: 0.625 };
+
+/** USD, summed exactly and rounded up once to a nano-dollar. */
+function costOf(usage: Said['usage']): number {
+  const { prompt_tokens: prompt = 0, completion_tokens: produced = 0 } = usage;
+  const cached = usage['prompt_tokens_details.cached_tokens'] ?? 0;
+  const written = usage['prompt_tokens_details.cache_write_tokens'] ?? 0;
+  const picoUsd =
+    (prompt - cached - written) * price.input * 1e6 +
+    cached * price.cached_input * 1e6 +
+    written * price.cache_write * 1e6 +
+    produced * price.output * 1e6;
+  return Math.ceil(Math.round(picoUsd) / 1000) / 1e9;
+}
+
+/** What `sotto verify-bill` finds of an answer. Usage does not tell cache writes, so a charge with some is `within`. */
+function expectBillHolds(id: string, usage: object): void {
+  const bill = readBill(JSON.stringify({ id: 'answer', model: id, usage }));
+  const prices = readPrices({ data: [{ id, provider_routes: [{ provider: 'tape', pricing: price }] }] });
+  if (typeof bill === 'string' || prices === undefined) throw new Error(`not a bill, or no prices: ${bill}`);
+  for (const charge of bill.charges) expect(['exact', 'within']).toContain(verifyCharge(charge, prices.prices).result);
+}
+
+const route = ({ name: upstream_model, api }: Recording): object => ({
+  provider: `tape-${api}`,
+  upstream_model,
+  privacy_class: 'private',
+  pricing: price,
+  capabilities: { tools: true, reasoning: { efforts: ['low'], can_disable: true } },
+});
+
+await describeInBothPlanes(
+  'a recorded answer',
+  async () => {
+    const providers = await Promise.all(
+      Object.entries(dialects).map(async ([api, dialect]) => ({
+        api,
+        dialect,
+        fake: await startProvider(replaying(dialect)),
+      })),
+    );
+    const models = tapes.map((recording) => ({
+      id: modelOf(recording.name),
+      model_type: 'text',
+      context_length: 131_072,
+      max_output_tokens: 16_384,
+      routes: [route(recording)],
+    }));
+    const cohere = await startProvider(({ path, body }, response) => {
+      const tape = embeddingTapes.find(({ name }) => path === '/v2/embed' && name === body.model);
+      response.writeHead(tape === undefined ? 404 : 200, { 'content-type': 'application/json', 'x-provider': 'LEAK' });
+      response.end(tape?.body);
+    });
+    const embeddingModels = embeddingTapes.map(({ name }) => ({
+      id: `embed/${name}`,
+      model_type: 'embedding',
+      context_length: 512,
+      routes: [{ provider: 'tape-cohere', upstream_model: name, privacy_class: 'private', pricing: { input: 0.5 } }],
+    }));
+    return {
+      // JSON is YAML.
+      registry: JSON.stringify({
+        providers: [
+          {
+            id: 'tape-cohere',
+            name: 'Tape',
+            adapter: 'cohere',
+            base_url: `${new URL(cohere.baseUrl).origin}/v2`,
+            privacy_class: 'private',
+          },
+          ...providers.map(({ api, dialect, fake }) => ({
+            id: `tape-${api}`,
+            name: 'Tape',
+            adapter: dialect.adapter,
+            base_url: new URL(fake.baseUrl).origin + dialect.basePath,
+            privacy_class: 'private',
+          })),
+        ],
+      }),
+      catalog: JSON.stringify({ models: [...models, ...embeddingModels] }),
+      stop: async () => {
+        for (const { fake } of [...providers, { fake: cohere }]) await fake.stop();
+      },
+    };
+  },
+  (planes) => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await planes.service.createAccount();
+    });
+
+    const request = (flow: Flow, name: string, more: object = {}): Promise<Called> =>
+      ask(planes.service, account.inferenceKey, flow, { model: modelOf(name), messages, ...more });
+
+    describe.each(['compat', 'ticket'] as const)('in the %s flow', (flow) => {
+      it.each(tapes.filter(({ whole }) => whole !== undefined))(
+        '$name arrives unchanged as a whole',
+        async (recording) => {
+          const answer = await request(flow, recording.name);
+          const said = saidOf(recording, 'whole');
+          expect(answer).toMatchObject({ status: 200, complete: true });
+          expect(comparable(recording, saidReaders.openai.whole(answer.text))).toEqual(comparable(recording, said));
+          const body = JSON.parse(answer.text);
+          expect(body).toMatchObject({ id: expect.stringMatching(/^chatcmpl-/), model: modelOf(recording.name) });
+          expect(body.usage.cost).toBe(costOf(said.usage));
+          expectBillHolds(body.model, body.usage);
+          expectNothingOf(answer, providersOwnNames(recording));
+        },
+      );
+
+      describe.each<Regime>(['an event a write', 'random bytes'])('and a stream, written %s,', (how) => {
+        it.each(tapes.filter(({ events }) => events !== undefined))('$name arrives unchanged', async (recording) => {
+          regime = how;
+          const answer = await request(flow, recording.name, {
+            stream: true,
+            stream_options: { include_usage: true },
+          });
+          expect(answer).toMatchObject({ status: 200, complete: true });
+          const payloads = payloadsOf(answer.text);
+          const said = saidOf(recording, 'stream');
+          expect(comparable(recording, saidReaders.openai.stream(payloads))).toEqual(comparable(recording, said));
+          const chunks = payloads.map((payload) => JSON.parse(payload));
+          const [first] = chunks;
+          expect(first).toMatchObject({ id: expect.stringMatching(/^chatcmpl-/), model: modelOf(recording.name) });
+          for (const { id, model, created } of chunks) {
+            expect({ id, model, created }).toEqual({ id: first.id, model: first.model, created: first.created });
+          }
+          expect(chunks.at(-1).usage.cost).toBe(costOf(said.usage));
+          expectBillHolds(first.model, chunks.at(-1).usage);
+          expectNothingOf(answer, providersOwnNames(recording));
+        });
+      });
+
+      it.each(embeddingTapes)('the vectors of $name arrive unchanged', async ({ name, body }) => {
+        const recorded = JSON.parse(body) as {
+          id: string;
+          texts: string[];
+          embeddings: { float: number[][] };
+          meta: { billed_units: { input_tokens: number } };
+        };
+        const request = { model: `embed/${name}`, input: recorded.texts };
+        const answer = await ask(planes.service, account.inferenceKey, flow, request, { path: '/embeddings' });
+        expect(answer.status, answer.text).toBe(200);
+        const tokens = recorded.meta.billed_units.input_tokens;
+        expect(JSON.parse(answer.text)).toMatchObject({
+          model: `embed/${name}`,
+          data: recorded.embeddings.float.map((embedding, index) => ({ index, embedding })),
+          usage: { prompt_tokens: tokens, total_tokens: tokens, cost: (tokens * price.input) / 1e6 },
+        });
+        expectNothingOf(answer, [recorded.id]);
+      });
+
+      it('shows usage in a stream only to who asked for it', async () => {
+        const answer = await request(flow, 'own-text', { stream: true });
+        expect(answer.complete).toBe(true);
+        expect(answer.text).not.toContain('usage');
+      });
+
+      it('leaves reasoning out where that was asked for, and nothing else', async () => {
+        const hide = { 'tape-openai_parameters': { strip_thinking_response: true } };
+        const thinking = tapes.find(({ name }) => name === 'own-thinking');
+        if (thinking === undefined) throw new Error('there is no own-thinking');
+        const said = { ...saidOf(thinking, 'whole'), reasoning: '' };
+        const whole = await request(flow, 'own-thinking', hide);
+        expect(saidReaders.openai.whole(whole.text)).toEqual(said);
+        const options = { stream: true, stream_options: { include_usage: true } };
+        const stream = await request(flow, 'own-thinking', { ...hide, ...options });
+        expect(saidReaders.openai.stream(payloadsOf(stream.text))).toEqual(said);
+        for (const { text } of [whole, stream]) expect(text).not.toContain('twelve');
+      });
+    });
+
+    it('is charged to the nano-dollar what the answers said they cost', async () => {
+      const fresh = await planes.service.createAccount();
+      let cost = 0;
+      for (const { name } of tapes.filter(({ whole }) => whole !== undefined)) {
+        const body = { model: modelOf(name), messages };
+        const answer = await ask(planes.service, fresh.inferenceKey, 'compat', body);
+        cost += Math.round(JSON.parse(answer.text).usage.cost * 1e9);
+      }
+      expect(await planes.service.settled(fresh)).toBe(10_000_000_000n - BigInt(cost));
+    });
+  },
+);
+
+/** What must be equal: Google's calls have ids of our making, and an empty input may be told as nothing. */
+function comparable({ api }: Recording, said: Said): Said {
+  const even = api === 'openai' ? said : withEvenArguments(said);
+  if (api !== 'google') return even;
+  return { ...even, calls: even.calls.map((call) => ({ ...call, id: '' })) };
+}
+
+/** The payloads of a stream, framed as strictly as the strictest client reads, without the terminator. */
+function payloadsOf(stream: string): string[] {
+  const frames = stream.split('\n\n');
+  expect(frames.splice(-2)).toEqual(['data: [DONE]', '']);
+  for (const frame of frames) expect(frame).toMatch(/^data: \{[^\r\n]*\}$/);
+  return frames.map((frame) => frame.slice('data: '.length));
+}
+
+function expectNothingOf({ text, headers }: Called, names: readonly string[]): void {
+  const everything = `${JSON.stringify(headers)}${text}`;
+  for (const name of [...names, 'LEAK', 'x_groq', 'cost_in_usd_ticks']) expect(everything).not.toContain(name);
+  // Clients require the field, but the provider's own value would identify one of its systems.
+  expect(everything).not.toMatch(/"system_fingerprint":(?!"")/);
+}

@@ -1,0 +1,84 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { Agent } from '@mastra/core/agent';
+import type { MastraModelConfig } from '@mastra/core/llm';
+import { createTool } from '@mastra/core/tools';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { privateFetchOf } from './private-client.ts';
+import { type ClientWorld, chatModel, cities, weather } from './world.ts';
+
+/** Mastra's agents: by an address and a key, and with a model of the AI SDK, which takes our `fetch`. */
+export function mastraSuite(world: ClientWorld): void {
+  const models = {
+    'compatibility mode': (model = chatModel): MastraModelConfig => ({
+      id: `sotto/${model}`,
+      url: world.service.baseUrl,
+      apiKey: world.inferenceKey,
+    }),
+    'the ticket flow': (model = chatModel) =>
+      // Mastra carries the types of an older AI SDK.
+      createOpenAICompatible({
+        name: 'sotto',
+        baseURL: world.service.baseUrl,
+        includeUsage: true,
+        supportsStructuredOutputs: true,
+        fetch: privateFetchOf(world),
+      })(model) as MastraModelConfig,
+  };
+  const weatherTool = (asked: string[]) =>
+    createTool({
+      id: weather.name,
+      description: weather.description,
+      inputSchema: z.object({ city: z.string() }),
+      execute: async ({ city }) => {
+        asked.push(city);
+        return `snow in ${city}`;
+      },
+    });
+  const toolsSaid = `The tools said: ${cities.map((city) => `snow in ${city}`).join(' / ')}`;
+
+  describe.each(Object.entries(models))('@mastra/core, in %s', (_, modelOf) => {
+    const agent = (asked?: string[], model?: string) =>
+      new Agent({
+        id: 'helper',
+        name: 'helper',
+        instructions: 'Help.',
+        model: modelOf(model),
+        maxRetries: 0,
+        ...(asked === undefined ? {} : { tools: { weather: weatherTool(asked) } }),
+      });
+
+    it('generates, with its usage', async () => {
+      const { text, usage } = await agent().generate('hi');
+      expect(text).toBe('You said: hi');
+      expect(usage).toMatchObject({ inputTokens: 12, outputTokens: 34, totalTokens: 46 });
+    });
+
+    it('streams', async () => {
+      const stream = await agent().stream('hi there');
+      let text = '';
+      for await (const piece of stream.textStream) text += piece;
+      expect(text).toBe('You said: hi there');
+      expect(await stream.finishReason).toBe('stop');
+    });
+
+    it('goes round with tools, whole and streamed', async () => {
+      const asked: string[] = [];
+      expect((await agent(asked).generate('weather?')).text).toBe(toolsSaid);
+      expect(asked.splice(0)).toEqual(cities);
+      const stream = await agent(asked).stream('weather?');
+      expect(await stream.text).toBe(toolsSaid);
+      expect(asked).toEqual(cities);
+    });
+
+    it('asks for structured output', async () => {
+      const schema = z.object({ city: z.string(), degrees: z.number() });
+      const { object } = await agent().generate('weather?', { structuredOutput: { schema } });
+      expect(object).toEqual({ city: 'Graz', degrees: 21 });
+    });
+
+    it('fails with our status and message', async () => {
+      await expect(agent(undefined, 'acme/nothing').generate('hi')).rejects.toMatchObject({ statusCode: 404 });
+    });
+  });
+}

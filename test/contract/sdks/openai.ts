@@ -1,0 +1,254 @@
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { privateFetchOf } from './private-client.ts';
+import {
+  answerCost,
+  type ClientWorld,
+  cities,
+  embeddingModel,
+  chatModel as model,
+  runnableWeather,
+  usage,
+  vectorOf,
+  weather,
+} from './world.ts';
+
+const messages = [{ role: 'user' as const, content: 'héllo "you"' }];
+const tools = [{ type: 'function' as const, function: weather }];
+
+/** The `openai` SDK, in both flows. */
+export function openAiSuite(world: ClientWorld): void {
+  const clients = {
+    'compatibility mode': (more: object = {}) =>
+      new OpenAI({ baseURL: world.service.baseUrl, apiKey: world.inferenceKey, maxRetries: 0, ...more }),
+    'the ticket flow': (more: object = {}) =>
+      new OpenAI({
+        baseURL: world.service.baseUrl,
+        apiKey: 'never-sent',
+        maxRetries: 0,
+        fetch: privateFetchOf(world),
+        ...more,
+      }),
+  };
+
+  describe.each(Object.entries(clients))('openai, in %s', (_, connect) => {
+    it('chats', async () => {
+      const answer = await connect().chat.completions.create({ model, messages, max_completion_tokens: 50 });
+      expect(answer).toMatchObject({
+        id: expect.stringMatching(/^chatcmpl-/),
+        object: 'chat.completion',
+        model,
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: 'You said: héllo "you"', refusal: null },
+            logprobs: null,
+            finish_reason: 'stop',
+          },
+        ],
+        usage: { ...usage, cost: answerCost },
+      });
+      expect(answer._request_id).toMatch(/\S/);
+      expect(world.provider.seen.at(-1)?.body).toMatchObject({ model: 'small-v1', messages, max_tokens: 50 });
+    });
+
+    it('streams', async () => {
+      const options = { stream: true, stream_options: { include_usage: true } } as const;
+      const stream = await connect().chat.completions.create({ model, messages, ...options });
+      let text = '';
+      let cost: unknown;
+      for await (const chunk of stream) {
+        expect(chunk).toMatchObject({
+          model,
+          id: expect.stringMatching(/^chatcmpl-/),
+          object: 'chat.completion.chunk',
+        });
+        text += chunk.choices[0]?.delta.content ?? '';
+        if (chunk.usage) ({ cost } = chunk.usage as unknown as { cost: number });
+      }
+      expect(text).toBe('You said: héllo "you"');
+      expect(cost).toBe(answerCost);
+    });
+
+    it('streams with its helper, which checks that the stream is whole', async () => {
+      const stream = connect().chat.completions.stream({ model, messages, stream_options: { include_usage: true } });
+      const final = await stream.finalChatCompletion();
+      expect(final.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'You said: héllo "you"' } });
+      expect(await stream.totalUsage()).toMatchObject({ prompt_tokens: 12, completion_tokens: 34, total_tokens: 46 });
+    });
+
+    it('goes round with tools until the answer, whole and streamed', async () => {
+      const { completions } = connect().chat;
+      const asked: string[] = [];
+      const question = { model, messages, tools: [runnableWeather(asked)] };
+      for (const run of [
+        () => completions.runTools(question),
+        () => completions.runTools({ ...question, stream: true }),
+      ]) {
+        expect(await run().finalContent()).toBe(
+          `The tools said: ${cities.map((city) => `sun in ${city}`).join(' / ')}`,
+        );
+        expect(asked.splice(0)).toEqual(cities);
+        const sent = world.provider.seen.at(-1)?.body.messages as { role: string; tool_calls?: { id: string }[] }[];
+        expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
+        expect(sent[1]?.tool_calls?.map(({ id }) => id)).toEqual(['call_0', 'call_1']);
+      }
+    });
+
+    it('chooses and forbids tools', async () => {
+      const choice = { type: 'function', function: { name: 'weather' } } as const;
+      await connect().chat.completions.create({
+        model,
+        messages,
+        tools,
+        tool_choice: choice,
+        parallel_tool_calls: false,
+      });
+      expect(world.provider.seen.at(-1)?.body).toMatchObject({
+        tools,
+        tool_choice: choice,
+        parallel_tool_calls: false,
+      });
+    });
+
+    it('asks for structured output', async () => {
+      const schema = { type: 'object', properties: { city: { type: 'string' }, degrees: { type: 'number' } } };
+      const format = { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema } } as const;
+      const answer = await connect().chat.completions.parse({ model, messages, response_format: format });
+      expect(JSON.parse(answer.choices[0]?.message.content ?? '')).toEqual({ city: 'Graz', degrees: 21 });
+      expect(world.provider.seen.at(-1)?.body.response_format).toEqual(format);
+    });
+
+    it('embeds: base64 by default, which it decodes, and numbers', async () => {
+      const input = ['a', 'b', 'c'];
+      const client = connect();
+      const byDefault = await client.embeddings.create({ model: embeddingModel, input });
+      expect(world.provider.seen.at(-1)?.body.encoding_format).toBe('base64');
+      const asNumbers = await client.embeddings.create({ model: embeddingModel, input, encoding_format: 'float' });
+      for (const { data, model: named, usage: used } of [byDefault, asNumbers]) {
+        expect(data.map(({ embedding }) => Array.from(embedding))).toEqual(input.map((_, index) => vectorOf(index)));
+        expect(data.map(({ index }) => index)).toEqual([0, 1, 2]);
+        expect(named).toBe(embeddingModel);
+        expect(used).toMatchObject({ prompt_tokens: 12, total_tokens: 12 });
+      }
+      const text = await client.embeddings.create({ model: embeddingModel, input, encoding_format: 'base64' });
+      expect(typeof text.data[0]?.embedding).toBe('string');
+    });
+
+    it('leaves a stream, and the provider’s connection is closed', async () => {
+      const stream = await connect().chat.completions.create({
+        model,
+        messages: [{ role: 'user', content: 'forever' }],
+        stream: true,
+      });
+      let text = '';
+      for await (const chunk of stream) {
+        text += chunk.choices[0]?.delta.content ?? '';
+        if (text.length > 100) break;
+      }
+      expect(text).toMatch(/^(on and )+/);
+      await world.provider.seen.at(-1)?.closed;
+    });
+
+    it('gives up by a signal', async () => {
+      const leaving = new AbortController();
+      const stream = await connect().chat.completions.create(
+        { model, messages: [{ role: 'user', content: 'forever' }], stream: true },
+        { signal: leaving.signal },
+      );
+      for await (const _ of stream) leaving.abort();
+      expect(stream.controller.signal.aborted).toBe(true);
+      await world.provider.seen.at(-1)?.closed;
+    });
+  });
+
+  describe('openai, told what went wrong', () => {
+    const connect = clients['compatibility mode'];
+    const chat = (client: OpenAI, content = 'hi', more: object = {}) =>
+      client.chat.completions.create({ model, messages: [{ role: 'user', content }], ...more });
+    const failure = async (answer: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> => {
+      const error = await answer.then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      if (!(error instanceof OpenAI.APIError)) throw new Error('it did not fail, or otherwise');
+      expect(error.message).not.toContain('RAW-PROVIDER-ERROR');
+      expect(error.requestID).toMatch(/\S/);
+      return error;
+    };
+    /** How often the provider was asked meanwhile. */
+    const asked = async (ask: () => Promise<unknown>): Promise<number> => {
+      const before = world.provider.seen.length;
+      await ask();
+      return world.provider.seen.length - before;
+    };
+
+    it('throws an AuthenticationError for a bad key', async () => {
+      const error = await failure(chat(connect({ apiKey: 'sotto_inf_nobody' })));
+      expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
+      expect(error).toMatchObject({ status: 401, type: 'invalid_api_key', code: 'invalid_api_key', param: null });
+      expect(await failure(connect({ apiKey: 'sk-nobody' }).models.list())).toBeInstanceOf(OpenAI.AuthenticationError);
+    });
+
+    it('throws a PermissionDeniedError for a key of another kind', async () => {
+      const error = await failure(chat(connect({ apiKey: world.managementKey })));
+      expect(error).toBeInstanceOf(OpenAI.PermissionDeniedError);
+      expect(error).toMatchObject({ status: 403, type: 'insufficient_scope' });
+    });
+
+    it('throws a NotFoundError for an unknown model, whole and streamed', async () => {
+      for (const stream of [false, true]) {
+        const error = await failure(chat(connect(), 'hi', { model: 'acme/nothing', stream }));
+        expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+        expect(error).toMatchObject({ status: 404, type: 'model_not_found' });
+      }
+    });
+
+    it('throws a BadRequestError that names the field', async () => {
+      const error = await failure(chat(connect(), 'hi', { temperature: 7 }));
+      expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+      expect(error).toMatchObject({ status: 400, type: 'invalid_request', param: 'temperature' });
+    });
+
+    it('throws a RateLimitError that says when to come back', async () => {
+      const count = await asked(async () => {
+        const error = await failure(chat(connect(), 'fail 429'));
+        expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+        expect(error).toMatchObject({ status: 429, type: 'rate_limited' });
+        expect(error.headers?.get('retry-after')).toBe('1');
+      });
+      expect(count).toBe(1);
+    });
+
+    it('retries a rate limit by itself, after the wait that it was told', async () => {
+      const startedAt = performance.now();
+      expect(await asked(() => failure(chat(connect({ maxRetries: 1 }), 'fail 429')))).toBe(2);
+      expect(performance.now() - startedAt).toBeGreaterThan(990);
+    });
+
+    it.each([500, 503])('never retries what may have been paid for already: a provider’s %d', async (status) => {
+      for (const stream of [false, true]) {
+        const count = await asked(async () => {
+          const error = await failure(chat(connect({ maxRetries: 3 }), `fail ${status}`, { stream }));
+          expect(error).toBeInstanceOf(OpenAI.InternalServerError);
+          expect(error).toMatchObject({ status: 502, type: 'provider_error' });
+          expect(error.headers?.get('x-should-retry')).toBe('false');
+        });
+        expect(count).toBe(1);
+      }
+    });
+
+    it('retries what the provider has certainly not begun', async () => {
+      expect(await asked(() => failure(chat(connect({ maxRetries: 1 }), 'fail 404')))).toBe(2);
+    });
+
+    it('lists the models', async () => {
+      const ids: string[] = [];
+      for await (const { id, object } of connect().models.list()) {
+        ids.push(id);
+        expect(object).toBe('model');
+      }
+      expect(ids).toEqual(expect.arrayContaining([model, embeddingModel, '/auto']));
+    });
+  });
+}

@@ -1,0 +1,231 @@
+import type { PlanesSetup } from '../../kit/both-planes.ts';
+import {
+  type FakeProvider,
+  type ProviderHandler,
+  type SeenRequest,
+  sendJson,
+  startProvider,
+} from '../../kit/provider.ts';
+import type { Service } from '../../kit/service.ts';
+
+export const chatModel = 'acme/small';
+export const embeddingModel = 'acme/embed';
+export const imageModel = 'acme/paint';
+export const voiceModel = 'acme/voice';
+
+/** The image that everybody gets, and the audio of a text. */
+export const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(5000, 7)]);
+export const spoken = (text: string): Buffer =>
+  Buffer.concat([Buffer.from('fffb10c0', 'hex'), Buffer.from(text.repeat(200))]);
+
+/** Of the one tool that tests offer. */
+export const weatherSchema = {
+  type: 'object' as const,
+  properties: { city: { type: 'string' as const } },
+  required: ['city'],
+  additionalProperties: false,
+};
+
+export const weather = {
+  name: 'weather',
+  description: 'Tells the weather of a city',
+  parameters: weatherSchema,
+};
+
+/** The tool as the `openai` SDK runs it; `asked` collects the cities that it was called for. */
+export const runnableWeather = (asked: string[] = []) => ({
+  type: 'function' as const,
+  function: {
+    ...weather,
+    parse: (text: string) => JSON.parse(text) as { city: string },
+    function: ({ city }: { city: string }): string => {
+      asked.push(city);
+      return `sun in ${city}`;
+    },
+  },
+});
+
+/** What a suite of one client runs against. */
+export interface ClientWorld {
+  readonly service: Service;
+  readonly provider: FakeProvider;
+  readonly inferenceKey: string;
+  readonly managementKey: string;
+}
+
+/** Two cities, so that there are two calls at once; the first has what JSON must escape twice. */
+export const cities = ['Århus "havn"', 'Graz'];
+export const usage = {
+  prompt_tokens: 12,
+  completion_tokens: 34,
+  total_tokens: 46,
+  prompt_tokens_details: { cached_tokens: 4 },
+  completion_tokens_details: { reasoning_tokens: 5 },
+};
+/** USD of one answer with that usage. */
+export const answerCost = ((12 - 4) * 0.5 + 4 * 0.05 + 34 * 1.5) / 1e6;
+const thoughts = ['Let me', ' think', ' – "hm".'];
+
+/** The provider, and the files that make its models ours. */
+export async function startWorld(): Promise<PlanesSetup & { readonly provider: FakeProvider }> {
+  const provider = await startProvider(answer);
+  const route = { provider: 'acme', privacy_class: 'private' };
+  const capabilities = { tools: true, structured_output: true, reasoning: { efforts: ['low'], can_disable: true } };
+  const pricing = { input: 0.5, output: 1.5, cached_input: 0.05 };
+  return {
+    provider,
+    registry: JSON.stringify({
+      providers: [
+        { id: 'acme', name: 'Acme', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
+      ],
+    }),
+    catalog: JSON.stringify({
+      models: [
+        {
+          id: chatModel,
+          model_type: 'text',
+          context_length: 8000,
+          max_output_tokens: 1000,
+          routes: [{ ...route, upstream_model: 'small-v1', pricing, capabilities }],
+        },
+        {
+          id: embeddingModel,
+          model_type: 'embedding',
+          context_length: 8000,
+          routes: [{ ...route, upstream_model: 'embed-1', pricing: { input: 0.02 } }],
+        },
+        {
+          id: imageModel,
+          model_type: 'image',
+          routes: [{ ...route, upstream_model: 'paint-1', pricing: { image: 0.04 } }],
+        },
+        {
+          id: voiceModel,
+          model_type: 'tts',
+          routes: [{ ...route, upstream_model: 'voice-1', pricing: { input_characters: 15 } }],
+        },
+      ],
+    }),
+    environment: { IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on' },
+    stop: () => provider.stop(),
+  };
+}
+
+const identity = { id: 'provider-own-id', created: 1_700_000_000, model: 'small-v1', system_fingerprint: 'fp_secret' };
+
+/**
+ * Answers by what it was asked: `fail 503` fails so, `forever` streams without end, tools are called, what they said
+ * and what was said is repeated, a JSON schema gets JSON.
+ */
+const answer: ProviderHandler = async (request, response) => {
+  if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings(request));
+  if (request.path.endsWith('/images/generations')) {
+    return sendJson(response, 200, { created: 1, data: [{ b64_json: picture.toString('base64') }] });
+  }
+  if (request.path.endsWith('/audio/speech')) return speak(request, response);
+  const said = lastSaid(request);
+  const [, status] = /^fail (\d+)/.exec(said) ?? [];
+  if (status !== undefined) {
+    const retryAfter: Record<string, string> = status === '429' ? { 'retry-after': '1' } : {};
+    return sendJson(response, Number(status), { error: { message: 'RAW-PROVIDER-ERROR' } }, retryAfter);
+  }
+  const { calls, content, reasoning } = reply(request, said);
+  const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop';
+  if (request.body.stream !== true) {
+    const message = {
+      role: 'assistant',
+      content: calls.length > 0 ? null : content,
+      ...(reasoning.length > 0 ? { reasoning_content: reasoning.join('') } : {}),
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    };
+    return sendJson(response, 200, { ...identity, choices: [{ index: 0, message, finish_reason }], usage });
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const send = (delta: object, finish: string | null = null): boolean =>
+    response.write(
+      `data: ${JSON.stringify({ ...identity, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
+    );
+  send({ role: 'assistant', content: '' });
+  if (said === 'forever') {
+    while (!response.destroyed) {
+      if (!send({ content: 'on and ' }))
+        await new Promise<void>((resolve) => void response.once('drain', resolve).once('close', resolve));
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    return;
+  }
+  for (const thought of reasoning) send({ reasoning_content: thought });
+  for (const [index, { function: called, ...call }] of calls.entries()) {
+    send({ tool_calls: [{ index, ...call, function: { name: called.name, arguments: '' } }] });
+    for (const piece of called.arguments.match(/.{1,7}/gsu) ?? []) {
+      send({ tool_calls: [{ index, id: '', function: { arguments: piece } }] });
+    }
+  }
+  if (calls.length === 0) for (const piece of content.match(/\s*\S+/g) ?? []) send({ content: piece });
+  send({}, finish_reason);
+  response.end(`data: ${JSON.stringify({ ...identity, choices: [], usage })}\n\ndata: [DONE]\n\n`);
+};
+
+/** Says the text in pieces; `break off` is broken off. */
+async function speak({ body }: SeenRequest, response: Parameters<ProviderHandler>[1]): Promise<void> {
+  const whole = spoken(String(body.input));
+  response.writeHead(200, { 'content-type': 'audio/mpeg' });
+  await new Promise((resolve) => response.write(whole.subarray(0, 1000), resolve));
+  if (body.input === 'break off') response.destroy();
+  else response.end(whole.subarray(1000));
+}
+
+interface Message {
+  readonly role: string;
+  readonly content?: unknown;
+}
+
+const messagesOf = ({ body }: SeenRequest): readonly Message[] => body.messages as readonly Message[];
+
+const textOf = ({ content }: Message): string =>
+  Array.isArray(content) ? content.map((part: { text: string }) => part.text).join('') : String(content);
+
+function lastSaid(request: SeenRequest): string {
+  const last = messagesOf(request).at(-1);
+  return last === undefined ? '' : textOf(last);
+}
+
+function reply(request: SeenRequest, said: string) {
+  const { tools, response_format, reasoning_effort } = request.body;
+  const results = messagesOf(request).filter(({ role }) => role === 'tool');
+  const isAsked = Array.isArray(tools) && results.length === 0;
+  return {
+    calls: isAsked
+      ? cities.map((city, i) => ({
+          id: `call_${i}`,
+          type: 'function',
+          function: { name: weather.name, arguments: JSON.stringify({ city }) },
+        }))
+      : [],
+    content:
+      results.length > 0
+        ? `The tools said: ${results.map(textOf).join(' / ')}`
+        : response_format === undefined
+          ? `You said: ${said}`
+          : JSON.stringify({ city: 'Graz', degrees: 21 }),
+    reasoning: reasoning_effort === undefined ? [] : thoughts,
+  };
+}
+
+export const reasoningText = thoughts.join('');
+
+/** Always numbers, whatever was asked for, and in reverse order. */
+function embeddings({ body }: SeenRequest): object {
+  const { input } = body;
+  const inputs = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input];
+  const data = inputs.map((_, index) => ({ object: 'embedding', index, embedding: vectorOf(index) })).reverse();
+  return {
+    object: 'list',
+    data,
+    model: 'embed-1',
+    usage: { prompt_tokens: inputs.length * 4, total_tokens: inputs.length * 4 },
+  };
+}
+
+/** The vector of an input by its position; exact as 32-bit floats. */
+export const vectorOf = (index: number): number[] => [0.5, -0.25, index];

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { noteSkip } from '../../kit/skips.ts';
+import { operatorAccount } from '../../money/world.ts';
+import { faults } from './faults/index.ts';
+import { openRig, type Rig } from './rig.ts';
+import { goThrough, newHistory } from './under-fault.ts';
+
+let rig: Rig | undefined;
+const history = newHistory();
+
+beforeAll(async () => {
+  rig = await openRig('one fault after the other under load');
+});
+afterAll(async () => {
+  await rig?.stop();
+});
+
+it.for(faults)('$name', { timeout: 90_000 }, async (fault, context) => {
+  if (rig === undefined) return context.skip('no Redis');
+  const missing = fault.missing?.(rig);
+  if (missing !== undefined) {
+    noteSkip(`“${fault.name}” under load`, `${missing}.`);
+    return context.skip(missing);
+  }
+  const { recoveredMs, outcomes } = await goThrough(rig, history, [fault]);
+  console.log(`${fault.name}: served again after ${recoveredMs} ms; ${JSON.stringify(outcomes)}`);
+});
+
+it('in the end the audit is clean, and nobody but the callers paid for anything', async (context) => {
+  if (rig === undefined) return context.skip('no Redis');
+  expect(await rig.service.runControl(['audit'])).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('clean: to the nano-dollar'),
+  });
+  for (const name of ['shortfall', 'suspense'] as const) expect(await operatorAccount(rig.service, name)).toBe(0n);
+});

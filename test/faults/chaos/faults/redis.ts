@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../../kit/service.ts';
+import { withRedis } from '../../../money/world.ts';
+import type { Rig } from '../rig.ts';
+import { type Fault, refused } from './fault.ts';
+
+const outcomes = { compat: refused, ticket: refused };
+const bothLines = ({ lines }: Rig) => [lines.brokerToRedis, lines.controlToRedis];
+
+const configure = (name: string, value: string) => (rig: Rig) =>
+  withRedis(rig.redis.url, async (redis) => {
+    await redis.config('SET', name, value);
+  });
+
+/** A replica that has what the present one has, and follows it. */
+async function startReplica(rig: Rig) {
+  const replica = await rig.startRedis();
+  const { hostname, port } = new URL(rig.redis.url);
+  await withRedis(replica.url, async (redis) => {
+    await redis.replicaof(hostname, Number(port));
+    await until(async () => (await redis.info('replication')).includes('master_link_status:up'), 'the replica follows');
+  });
+  return replica;
+}
+
+const standAlone = (url: string): Promise<void> =>
+  withRedis(url, async (redis) => {
+    await redis.call('REPLICAOF', 'NO', 'ONE');
+  });
+
+export const redisFaults: readonly Fault[] = [
+  {
+    name: 'Redis holds its replies back for 20 s',
+    to: 'redis',
+    lastsMs: 4000,
+    async begin(rig) {
+      for (const line of bothLines(rig)) line.weather({ replyDelayMs: 20_000 });
+    },
+    async end(rig) {
+      for (const line of bothLines(rig)) line.weather({});
+    },
+    outcomes,
+    ready: { broker: false, control: false },
+  },
+  {
+    name: 'Redis becomes a replica: it can only be read',
+    to: 'redis',
+    lastsMs: 2000,
+    // Of a master that is not there: its data stays as it is.
+    begin: (rig) =>
+      withRedis(rig.redis.url, async (redis) => {
+        await redis.replicaof('127.0.0.1', 1);
+      }),
+    end: (rig) => standAlone(rig.redis.url),
+    outcomes,
+    ready: { broker: false },
+  },
+  {
+    name: 'Redis has too few replicas to write',
+    to: 'redis',
+    lastsMs: 2000,
+    begin: configure('min-replicas-to-write', '1'),
+    end: configure('min-replicas-to-write', '0'),
+    outcomes,
+    ready: { broker: false },
+  },
+  {
+    name: 'Redis is out of memory',
+    to: 'redis',
+    lastsMs: 2500,
+    begin: configure('maxmemory', '1'),
+    end: configure('maxmemory', '0'),
+    outcomes,
+  },
+  {
+    name: 'Redis has no disk left for its append-only file',
+    to: 'redis',
+    lastsMs: 1500,
+    // With `appendfsync always` it ends rather than answer what it cannot keep.
+    begin: async ({ redisDisk }) => redisDisk?.fill(),
+    async end({ redisDisk, redis }) {
+      await redisDisk?.free();
+      await redis.restart();
+    },
+    outcomes,
+    ready: { broker: false, control: false },
+    missing: ({ redisDisk }) => (redisDisk === undefined ? 'run as root where file systems may be mounted' : undefined),
+  },
+  {
+    name: 'Redis loses everything',
+    to: 'redis',
+    lastsMs: 0,
+    begin: ({ redis }) => redis.flush(),
+    end: async () => {},
+    outcomes,
+    redisForgets: true,
+  },
+  {
+    name: 'Redis fails over to a replica that lacks the last writes',
+    to: 'redis',
+    lastsMs: 1000,
+    async begin(rig) {
+      const replica = await startReplica(rig);
+      await standAlone(replica.url);
+      // What is written now, the replica will not have.
+      await sleep(400);
+      const { redis } = rig;
+      await redis.kill9();
+      rig.moveRedis(replica);
+    },
+    end: async () => {},
+    outcomes,
+    redisForgets: true,
+  },
+  {
+    name: 'Redis fails over by name: the old one stays, as a replica of the new one',
+    to: 'redis',
+    lastsMs: 1000,
+    async begin(rig) {
+      const replica = await startReplica(rig);
+      const { redis } = rig;
+      await standAlone(replica.url);
+      const { hostname, port } = new URL(replica.url);
+      await withRedis(redis.url, async (old) => {
+        await old.replicaof(hostname, Number(port));
+      });
+      // The connections that are open go on to the old one, which refuses every write from now on.
+      rig.moveRedis(replica);
+    },
+    end: async () => {},
+    outcomes,
+  },
+];

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { OwnPostgres } from '../../kit/postgres.ts';
+import type { OwnRedis } from '../../kit/redis.ts';
+import { Random } from '../../money/simulation/random.ts';
+import { expectCivil, type Load, type Stage, setStage, startLoad, untilReadiness, untilServed } from './load.ts';
+
+/** How long it burns: `SOTTO_FIRE_MINUTES`, or long enough to kill everything a few times. */
+const minutes = Number(process.env.SOTTO_FIRE_MINUTES ?? 0.75);
+const seed = Number(process.env.SOTTO_FIRE_SEED ?? Date.now() % 1_000_000);
+
+let redis: OwnRedis | undefined;
+let postgres: OwnPostgres;
+let stage: Stage;
+
+beforeAll(async () => {
+  const set = await setStage('random kills under load', { toBeKilled: true });
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
+  postgres = set.postgres;
+});
+afterAll(async () => {
+  await stage?.stop();
+});
+
+it(
+  'random kills of every process, every few seconds: in the end the audit is clean',
+  async (context) => {
+    const server = redis;
+    if (server?.pid === undefined) return context.skip('no Redis');
+    const random = new Random(seed);
+    const { service } = stage;
+    const killed = new Map<string, number>();
+    const victims = {
+      broker: async () => {
+        await service.broker.kill9();
+        service.broker.start();
+      },
+      control: async () => {
+        await service.control.kill9();
+        service.control.start();
+      },
+      redis: async () => {
+        await server.kill9();
+        await server.restart();
+      },
+      postgres: async () => {
+        await postgres.kill9();
+        await postgres.restart();
+      },
+    };
+    // So that the money lasts however long it burns.
+    const load: Load = startLoad(stage, { counts: 1000 });
+    try {
+      await untilServed(load);
+      for (const end = performance.now() + minutes * 60_000; performance.now() < end; ) {
+        const name = random.weighted({ broker: 3, control: 3, redis: 1, postgres: 1 });
+        killed.set(name, (killed.get(name) ?? 0) + 1);
+        await victims[name]();
+        await new Promise((resolve) => setTimeout(resolve, 500 + random.below(4000)));
+      }
+      await untilReadiness(service, 'control', 'ready');
+      await untilReadiness(service, 'broker', 'ready');
+      await untilServed(load);
+    } finally {
+      await load.stop();
+    }
+    const said = `seed ${seed}, killed ${JSON.stringify([...killed])}, ${load.sent.length} requests`;
+    expectCivil(load.sent.filter(({ called }) => called.status !== undefined));
+    expect(load.sent.filter(({ called }) => called.complete).length, said).toBeGreaterThan(load.sent.length / 4);
+    await service.settled(stage.account);
+    const audit = await service.runControl(['audit']);
+    expect(audit, said).toMatchObject({ code: 0, output: expect.stringContaining('clean: to the nano-dollar') });
+    const shortfall = await service.pool.query(
+      "select 1 from ledger_entries where ledger_account in ('shortfall', 'suspense')",
+    );
+    expect(shortfall.rowCount, said).toBe(0);
+  },
+  minutes * 60_000 + 180_000,
+);

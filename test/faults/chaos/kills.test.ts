@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bearer, call } from '../../kit/call.ts';
+import type { OwnPostgres } from '../../kit/postgres.ts';
+import type { OwnRedis } from '../../kit/redis.ts';
+import { lapseLeases } from '../../kit/redis-holds.ts';
+import { until } from '../../kit/service.ts';
+import { expectSettled, withRedis } from '../../money/world.ts';
+import {
+  expectCivil,
+  expectFair,
+  type Load,
+  readinessOf,
+  type Sent,
+  type Stage,
+  setStage,
+  startLoad,
+  untilReadiness,
+  untilServed,
+} from './load.ts';
+
+const requests = 200;
+const credited = 1_000_000_000_000n;
+
+let redis: OwnRedis | undefined;
+let postgres: OwnPostgres;
+let stage: Stage;
+let sentSoFar: Sent[] = [];
+let begunSoFar = 0;
+
+beforeAll(async () => {
+  const set = await setStage('what kills Redis, Postgres and the two processes', { toBeKilled: true });
+  if (set === undefined) return;
+  stage = set;
+  redis = set.redis;
+  postgres = set.postgres;
+});
+afterAll(async () => {
+  await stage?.stop();
+});
+
+/** Kills something in the middle of 200 requests, has it come back, and judges what everybody got. */
+async function inTheMiddle(
+  disturb: (load: Load) => Promise<void>,
+  judged: { readonly brokerDied?: boolean } = {},
+): Promise<readonly Sent[]> {
+  const load = startLoad(stage, { first: begunSoFar });
+  try {
+    await load.reach(requests / 2);
+    await disturb(load);
+    await untilServed(load);
+    await load.reach(requests);
+  } finally {
+    await load.stop();
+    begunSoFar += load.begun;
+    sentSoFar = [...sentSoFar, ...load.sent];
+  }
+  expectCivil(load.sent);
+  await expectFair(stage, sentSoFar, judged);
+  await expectSettled(stage.service, stage.account, credited);
+  for (const plane of ['control', 'broker'] as const) expect(await readinessOf(stage.service, plane)).toBe('ready');
+  expect(load.sent.filter(({ called }) => called.complete).length).toBeGreaterThan(requests / 2);
+  return load.sent;
+}
+
+it('Postgres is killed: answers go on and are booked later; control is not ready, and calls nobody unknown', async (context) => {
+  if (redis?.pid === undefined) return context.skip('no Redis');
+  const { service, account } = stage;
+  const session = await signIn();
+  const sent = await inTheMiddle(async (load) => {
+    // In the middle of a booking, which waits for a lock of ours: a connection that breaks within a transaction is the
+    // pool's no longer, and its error ended the process.
+    const lock = await service.pool.connect();
+    lock.on('error', () => {});
+    await lock.query('begin');
+    await lock.query('lock table settlements in access exclusive mode');
+    await until(async () => {
+      const waiting = await service.pool.query(
+        "select 1 from pg_locks where not granted and relation = 'settlements'::regclass",
+      );
+      return waiting.rowCount !== 0;
+    }, 'a booking waits');
+    await postgres.kill9();
+    lock.release(true);
+    await untilReadiness(service, 'control', 'not ready');
+    expect(await readinessOf(service, 'broker')).toBe('ready');
+    const asked = await Promise.all([
+      fetch(`${service.controlUrl}/balance`, { headers: bearer(account.managementKey) }),
+      fetch(`${service.controlUrl}/usage`, { headers: bearer(account.managementKey) }),
+      fetch(`${service.controlUrl}/models`, { headers: bearer(account.inferenceKey) }),
+      fetch(`${service.controlUrl}/keys`, { headers: { cookie: session } }),
+      fetch(`${service.controlUrl}/auth/get-session`, { headers: { cookie: session } }),
+      signInAgain(),
+    ]);
+    expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 503));
+    expect(asked.map(({ headers }) => headers.get('retry-after'))).toEqual(asked.map(() => '1'));
+    expect((await fetch(`${service.controlUrl}/catalog/models`)).status).toBe(200);
+    await load.reach(load.begun + 30);
+    await postgres.restart();
+    await untilReadiness(service, 'control', 'ready');
+  });
+  // The broker does without Postgres.
+  const compat = sent.filter(({ flow, called }) => flow === 'compat' && !called.complete);
+  expect(compat.map(({ called }) => called.status)).toEqual([]);
+  // So does the session.
+  expect((await fetch(`${service.controlUrl}/keys`, { headers: { cookie: session } })).status).toBe(200);
+});
+
+it('Redis is killed: money and tickets fail closed, what was answered is charged when it is back', async (context) => {
+  if (redis === undefined) return context.skip('no Redis');
+  const { service } = stage;
+  const sent = await inTheMiddle(async (load) => {
+    await redis?.kill9();
+    await untilReadiness(service, 'control', 'not ready');
+    await untilReadiness(service, 'broker', 'not ready');
+    await load.reach(load.begun + 30);
+    await redis?.restart();
+    await untilReadiness(service, 'control', 'ready');
+    await untilReadiness(service, 'broker', 'ready');
+  });
+  // Whatever was under way went on to its end.
+  const cut = sent.filter(({ called }) => called.status === 200 && !called.complete);
+  expect(cut.map(({ index }) => index)).toEqual([]);
+  expect(sent.filter(({ called }) => called.status === 503).length).toBeGreaterThan(20);
+});
+
+it('control is killed: the broker goes on, and what it wrote is booked when control is back', async (context) => {
+  if (redis === undefined) return context.skip('no Redis');
+  const { service } = stage;
+  const sent = await inTheMiddle(async (load) => {
+    await service.control.kill9();
+    expect(await readinessOf(service, 'control')).toBe('no answer');
+    await load.reach(load.begun + 50);
+    expect(await readinessOf(service, 'broker')).toBe('ready');
+    await service.control.restart();
+  });
+  const compat = sent.filter(({ flow, called }) => flow === 'compat' && !called.complete);
+  expect(compat.map(({ called }) => called.status)).toEqual([]);
+});
+
+it('the broker is killed: what it cut short is free, what was whole is charged, and its holds are reaped', async (context) => {
+  if (redis === undefined) return context.skip('no Redis');
+  const { service } = stage;
+  const { url } = redis;
+  await inTheMiddle(
+    async (load) => {
+      await service.broker.kill9();
+      // The time of a lease passes, for the dead alone: no one else holds anything.
+      expect(await withRedis(url, lapseLeases)).toBeGreaterThan(2);
+      expect(await readinessOf(service, 'broker')).toBe('no answer');
+      expect(await readinessOf(service, 'control')).toBe('ready');
+      await load.reach(load.begun + 20);
+      await service.broker.restart();
+    },
+    { brokerDied: true },
+  );
+});
+
+const person = { email: 'chaos@example.test', password: 'a-long-password', name: 'Chaos' };
+
+async function signIn(): Promise<string> {
+  const { service } = stage;
+  const signedUp = await call(`${service.controlUrl}/auth/sign-up/email`, {}, person);
+  expect(signedUp.status, signedUp.text).toBe(200);
+  const signedIn = await signInAgain();
+  expect(signedIn.status).toBe(200);
+  return signedIn.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';')[0])
+    .join('; ');
+}
+
+function signInAgain(): Promise<Response> {
+  const { email, password } = person;
+  return fetch(`${stage.service.controlUrl}/auth/sign-in/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+}

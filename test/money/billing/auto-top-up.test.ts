@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest';
+import { bearer, expectError, post } from '../../contract/conformance/client.ts';
+import { until } from '../../kit/service.ts';
+import { describeBilling } from './suite.ts';
+import type { Person } from './world.ts';
+
+const auto = (more: object = {}) => ({
+  low_balance_usd: null,
+  auto_top_up: { enabled: true, threshold_usd: 10, package_id: 'small', monthly_limit_usd: 100, ...more },
+});
+
+await describeBilling(
+  'settings and auto top-up',
+  (suite) => {
+    /** Somebody who has paid 10 USD by card and agreed to keep it. */
+    const withCard = async (): Promise<Person & { readonly key: string }> => {
+      const { till } = suite;
+      const person = await suite.person();
+      const order = await till.order(person, { package_id: 'small', rail: 'card', save_card: true });
+      await till.told(till.payByCard(order.id));
+      const made = await post(till.url('/keys'), { name: 'k', kind: 'inference' }, person.session);
+      const { key } = made.json as { key: string };
+      return { ...person, key };
+    };
+    /** One chat request, of less than a cent: enough to fall below a round threshold. */
+    const spend = async ({ key }: { readonly key: string }): Promise<void> => {
+      const body = { model: 'acme/small', messages: [{ role: 'user', content: 'hi' }] };
+      await until(
+        async () => (await post(`${suite.service.baseUrl}/chat/completions`, body, bearer(key))).status === 200,
+        'the request is served',
+      );
+    };
+    const automatic = async (person: Person) => {
+      const { rows } = await suite.service.pool.query<{ id: string; status: string }>(
+        'select id, status from orders where account_id = $1 and automatic order by created_at',
+        [person.accountId],
+      );
+      return rows;
+    };
+    /**
+     * Lets the loop look for certain. Whoever was due before the first witness was is in one round with it or earlier,
+     * and that round is over when the second one is topped up.
+     */
+    const loopHasLooked = async (): Promise<void> => {
+      for (let round = 0; round < 2; round += 1) {
+        const witness = await withCard();
+        expect((await suite.till.putSettings(witness, auto())).status).toBe(200);
+        await spend(witness);
+        await until(async () => (await automatic(witness)).some(({ status }) => status === 'paid'), 'the loop looked');
+      }
+    };
+
+    describe('settings', () => {
+      it('are empty at first, and are replaced as a whole', async () => {
+        const { till } = suite;
+        const person = await suite.person();
+        expect(await till.settings(person)).toEqual({
+          low_balance_usd: null,
+          low_balance: false,
+          low_balance_since: null,
+          auto_top_up: null,
+          auto_top_up_state: { paused: null, spent_this_month_usd: 0, last_outcome: null },
+        });
+        const put = await till.putSettings(person, { ...auto({ enabled: false }), low_balance_usd: 2.5 });
+        expect(put.status, put.text).toBe(200);
+        expect(put.json).toEqual(await till.settings(person));
+        expect(await till.settings(person)).toMatchObject({
+          low_balance_usd: 2.5,
+          auto_top_up: { enabled: false, threshold_usd: 10, package_id: 'small', monthly_limit_usd: 100 },
+        });
+        await till.putSettings(person, { low_balance_usd: null, auto_top_up: null });
+        expect(await till.settings(person)).toMatchObject({ low_balance_usd: null, auto_top_up: null });
+      });
+
+      it.each<[string, object, string]>([
+        ['a package that is not there', auto({ package_id: 'huge' }), 'auto_top_up.package_id'],
+        [
+          'a threshold above the package, which could loop',
+          auto({ threshold_usd: 10.01 }),
+          'auto_top_up.threshold_usd',
+        ],
+        ['a limit below one top-up', auto({ monthly_limit_usd: 10.49 }), 'auto_top_up.monthly_limit_usd'],
+        ['a notice finer than a nano-dollar', { low_balance_usd: 1e-10, auto_top_up: null }, 'low_balance_usd'],
+        ['a notice below zero', { low_balance_usd: -1, auto_top_up: null }, 'low_balance_usd'],
+      ])('refuse %s, by name of the field', async (_, body, param) => {
+        expectError(await suite.till.putSettings(await suite.person(), body), 400, 'invalid_request', param);
+      });
+
+      it('refuse auto top-up without a saved card, clearly', async () => {
+        const { till } = suite;
+        const person = await suite.person();
+        const never = await till.putSettings(person, auto());
+        expectError(never, 409, 'conflict', 'auto_top_up.enabled');
+        expect(never.text).toContain('save_card');
+        // Paid by card, but without consent to keep it.
+        const order = await till.order(person, { package_id: 'small', rail: 'card' });
+        await till.told(till.payByCard(order.id));
+        expectError(await till.putSettings(person, auto()), 409, 'conflict', 'auto_top_up.enabled');
+        expect((await till.settings(person)).auto_top_up).toBeNull();
+      });
+    });
+
+    it('a low balance is noticed once a crossing', async () => {
+      const { till, service } = suite;
+      const person = await suite.person();
+      await till.putSettings(person, { low_balance_usd: 5, auto_top_up: null });
+      await until(async () => (await till.settings(person)).low_balance_since !== null, 'it is noticed');
+      const noticed = (): number => service.logs().split('balances have fallen below their notice').length - 1;
+      const since = (await till.settings(person)).low_balance_since;
+      const times = noticed();
+      expect(times).toBeGreaterThan(0);
+      expect(await till.settings(person)).toMatchObject({ low_balance: true });
+      await till.order(person, { package_id: 'small', rail: 'test' });
+      expect(await till.settings(person)).toMatchObject({ low_balance: false, low_balance_since: null });
+      // Another one's crossing shows that the loop has passed: ours was told once.
+      const other = await suite.person();
+      await till.putSettings(other, { low_balance_usd: 5, auto_top_up: null });
+      await until(async () => (await till.settings(other)).low_balance_since !== null, 'the other is noticed');
+      expect(noticed()).toBe(times + 1);
+      expect(since).not.toBeNull();
+    });
+
+    describe('auto top-up', () => {
+      it('charges the saved card once when the balance falls below the threshold', async () => {
+        const { till, world } = suite;
+        const person = await withCard();
+        expect((await till.putSettings(person, auto())).status).toBe(200);
+        await loopHasLooked();
+        // At the threshold is not below it.
+        expect(await automatic(person)).toEqual([]);
+        await spend(person);
+        await until(async () => (await automatic(person)).some(({ status }) => status === 'paid'), 'it is topped up');
+        const [order] = await automatic(person);
+        expect(world.stripe.intentsOf(order?.id ?? '')).toMatchObject([{ amount: 1050, status: 'succeeded' }]);
+        expect(await till.read(person, order?.id ?? '')).toMatchObject({
+          automatic: true,
+          status: 'paid',
+          rail: 'card',
+        });
+        expect(await till.balance(person)).toBeCloseTo(20, 2);
+        expect((await till.receipts(person)).length).toBe(2);
+        expect(await till.settings(person)).toMatchObject({
+          auto_top_up_state: { paused: null, spent_this_month_usd: 10.5, last_outcome: { code: 'paid' } },
+        });
+        await loopHasLooked();
+        expect(await automatic(person)).toHaveLength(1);
+      });
+
+      it('that is declined is paused with its reason and not tried again, until the settings are saved', async () => {
+        const { till, world } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto());
+        world.stripe.decline = 'insufficient_funds';
+        await spend(person);
+        await until(async () => (await automatic(person)).some(({ status }) => status === 'failed'), 'it is declined');
+        world.stripe.decline = undefined;
+        const [failed] = await automatic(person);
+        expect(await till.read(person, failed?.id ?? '')).toMatchObject({
+          status: 'failed',
+          problem: { code: 'insufficient_funds', message: expect.stringContaining('declined') },
+        });
+        expect(await till.settings(person)).toMatchObject({
+          auto_top_up: { enabled: true },
+          auto_top_up_state: {
+            paused: { code: 'insufficient_funds' },
+            spent_this_month_usd: 0,
+            last_outcome: { code: 'insufficient_funds' },
+          },
+        });
+        await loopHasLooked();
+        expect(await automatic(person)).toHaveLength(1);
+        expect(await till.ledger(person)).toHaveLength(1);
+        await till.putSettings(person, auto());
+        await until(async () => (await automatic(person)).at(-1)?.status === 'paid', 'it goes on');
+        expect((await till.settings(person)).auto_top_up_state.paused).toBeNull();
+      });
+
+      it('that is paused goes on when an order is paid by hand', async () => {
+        const { till, world } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto());
+        world.stripe.decline = 'authentication_required';
+        await spend(person);
+        await until(async () => (await till.settings(person)).auto_top_up_state.paused !== null, 'it is paused');
+        world.stripe.decline = undefined;
+        expect((await till.settings(person)).auto_top_up_state.paused?.message).toContain('by hand');
+        await till.order(person, { package_id: 'small', rail: 'test' });
+        expect((await till.settings(person)).auto_top_up_state.paused).toBeNull();
+      });
+
+      it('stops at the monthly limit, and says so', async () => {
+        const { till } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto({ monthly_limit_usd: 20 }));
+        await spend(person);
+        await until(async () => (await automatic(person)).some(({ status }) => status === 'paid'), 'the first is paid');
+        // A threshold that the balance is below again: 10.50 + 10.50 would exceed 20.
+        await suite.service.pool.query(
+          'update billing_settings set auto_threshold_nusd = 1000000000000 where account_id = $1',
+          [person.accountId],
+        );
+        await until(
+          async () => (await till.settings(person)).auto_top_up_state.last_outcome?.code === 'monthly_limit',
+          'the limit holds',
+        );
+        await loopHasLooked();
+        expect(await automatic(person)).toHaveLength(1);
+        const { paused, spent_this_month_usd } = (await till.settings(person)).auto_top_up_state;
+        expect([paused, spent_this_month_usd]).toEqual([null, 10.5]);
+      });
+
+      it('is charged once though its answer was lost and the process killed', async () => {
+        const { till, world, service } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto());
+        world.stripe.server.trouble = 'answers_are_lost';
+        const carriedOut = world.stripe.server.carriedOut('/payment_intents');
+        await spend(person);
+        await carriedOut;
+        await service.control.kill9();
+        world.stripe.server.trouble = undefined;
+        await service.control.restart();
+        const [order] = await automatic(person);
+        expect(order?.status).toBe('created');
+        await till.due(order?.id ?? '');
+        await until(async () => (await automatic(person))[0]?.status === 'paid', 'it is found');
+        expect(world.stripe.intentsOf(order?.id ?? '')).toHaveLength(1);
+        expect(await automatic(person)).toHaveLength(1);
+        expect(await till.ledger(person)).toHaveLength(2);
+      });
+
+      it('whose time is up is looked for and not charged late', async () => {
+        const { till, world, service } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto());
+        // The card is listed and the charges are, but nothing reaches Stripe: as if it was down for the charge only.
+        world.stripe.server.refuseWrites = true;
+        await spend(person);
+        await until(async () => (await automatic(person)).length === 1, 'it was ordered');
+        const [order] = await automatic(person);
+        await until(async () => service.logs().includes('payment service failed'), 'it could not be charged');
+        world.stripe.server.refuseWrites = false;
+        await till.due(order?.id ?? '', { over: true });
+        await until(async () => (await automatic(person))[0]?.status === 'failed', 'it has failed');
+        expect(world.stripe.intentsOf(order?.id ?? '')).toEqual([]);
+        expect((await till.settings(person)).auto_top_up_state.paused).not.toBeNull();
+      });
+
+      it('pauses when a payment is disputed', async () => {
+        const { till, world } = suite;
+        const person = await withCard();
+        await till.putSettings(person, auto());
+        const { rows } = await suite.service.pool.query<{ id: string }>('select id from orders where account_id = $1', [
+          person.accountId,
+        ]);
+        const charge = world.stripe.charge(rows[0]?.id ?? '');
+        const dispute = { id: 'dp', status: 'needs_response', amount: 1050, payment_intent: charge.payment_intent };
+        await till.told(world.stripe.event('charge.dispute.created', dispute));
+        expect((await till.settings(person)).auto_top_up_state.paused).toMatchObject({ code: 'disputed' });
+      });
+    });
+  },
+  { planes: ['one'] },
+);

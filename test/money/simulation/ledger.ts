@@ -1,0 +1,93 @@
+import type { AttributedSettlement, BookingResult, SettlementLedger } from '@sotto/control';
+import type { AccountRef } from '@sotto/state';
+
+export interface SimulatedAccount {
+  readonly accountId: string;
+  readonly walletId: string;
+  readonly shard: number;
+  balanceNusd: bigint;
+  version: number;
+  toppedUpNusd: bigint;
+}
+export interface SimulatedKey {
+  readonly keyId: string;
+  readonly keyHash: string;
+  readonly account: SimulatedAccount;
+  readonly limitNusd: bigint | undefined;
+  spentNusd: bigint;
+  version: number;
+}
+
+/** Postgres: what it has said stays, whoever crashes. Books as `bookSettlements` does. */
+export class SimulatedLedger implements Pick<SettlementLedger, 'isRefusal'> {
+  readonly accounts: SimulatedAccount[] = [];
+  readonly keys: SimulatedKey[] = [];
+  readonly booked = new Map<string, bigint>();
+  readonly shortfalls: { readonly walletId: string; readonly nusd: bigint }[] = [];
+  readonly epochs = new Map<number, number>();
+  readonly clients = new Map<number, Map<string, number>>();
+  readonly rejected: string[] = [];
+
+  topUp(account: SimulatedAccount, nusd: bigint): void {
+    account.balanceNusd += nusd;
+    account.toppedUpNusd += nusd;
+    account.version += 1;
+  }
+
+  book(batch: readonly AttributedSettlement[]): BookingResult {
+    let bookedCount = 0;
+    let shortfallNusd = 0n;
+    const touched = new Map<SimulatedAccount, { holdIds: string[]; charged: boolean }>();
+    const keys = new Set<SimulatedKey>();
+    for (const { settlement, owner } of batch) {
+      const key = this.keyOf(owner);
+      if (key === undefined) throw new Error('nobody');
+      const { account } = key;
+      const seen = touched.get(account) ?? { holdIds: [], charged: false };
+      touched.set(account, seen);
+      keys.add(key);
+      if (settlement.kind === 'charge') seen.holdIds.push(settlement.id);
+      if (this.booked.has(settlement.id)) continue;
+      const charge = BigInt(settlement.chargeNusd);
+      this.booked.set(settlement.id, charge);
+      bookedCount += 1;
+      if (charge === 0n) continue;
+      const paid = charge < account.balanceNusd ? charge : account.balanceNusd;
+      account.balanceNusd -= paid;
+      seen.charged = true;
+      key.spentNusd += charge;
+      key.version += 1;
+      if (charge > paid) {
+        shortfallNusd += charge - paid;
+        this.shortfalls.push({ walletId: account.walletId, nusd: charge - paid });
+      }
+    }
+    for (const [account, { charged }] of touched) if (charged) account.version += 1;
+    return {
+      booked: bookedCount,
+      shortfallNusd,
+      waivedNusd: 0n,
+      unattributedHoldIds: [],
+      wallets: [...touched].map(([account, { holdIds }]) => ({
+        walletId: account.walletId,
+        balanceNusd: account.balanceNusd,
+        version: account.version,
+        keys: [...keys]
+          .filter((key) => key.account === account)
+          .map((key) => ({ keyHash: key.keyHash, limitFundsNusd: fundsOf(key), version: key.version })),
+        holdIds,
+      })),
+    };
+  }
+
+  keyOf(ref: AccountRef | undefined): SimulatedKey | undefined {
+    return this.keys.find(({ keyId }) => keyId === ref?.keyId);
+  }
+
+  isRefusal(): boolean {
+    return false;
+  }
+}
+
+export const fundsOf = ({ limitNusd, spentNusd }: SimulatedKey): bigint | undefined =>
+  limitNusd === undefined ? undefined : limitNusd - spentNusd;

@@ -1,0 +1,586 @@
+import { randomBytes } from 'node:crypto';
+import { Settler } from '@sotto/control';
+import {
+  type AccountRef,
+  controlClient,
+  createMemoryState,
+  EpochKeeper,
+  emptyShard,
+  HoldBook,
+  LeaseKeeper,
+  leaseGraceMs,
+  MemoryStore,
+  openAccountRef,
+  type Right,
+  type Settlement,
+  type ShardData,
+  type State,
+  StateUnavailableError,
+  sealAccountRef,
+  signSettlement,
+} from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
+import { fundsOf, type SimulatedAccount, type SimulatedKey, SimulatedLedger } from './ledger.ts';
+import { Network, type Process } from './network.ts';
+import { Random } from './random.ts';
+import { Broken, type Judged, type JudgedRequest, judgeLedger, judgeRest, judgeShard } from './rules.ts';
+
+/** How often what goes wrong, as chances a step or a message. */
+export interface Faults {
+  readonly lose: number;
+  readonly late: number;
+  readonly repeat: number;
+  readonly crash: number;
+  /** Redis goes on from an older replica. */
+  readonly failOver: number;
+  /** Redis loses everything. */
+  readonly wipe: number;
+  /** The clock, or a process that stood still, leaps by more than a lease. */
+  readonly leap: number;
+  /** How many control planes there are; 1, if not said. */
+  readonly controls?: number;
+}
+
+const shard = 0;
+const shards = [shard];
+/** Few, so that brokers meet this bound of what the ledger has not booked. */
+const mostPending = 12;
+const macKey = randomBytes(32);
+const refKey = randomBytes(32);
+
+interface Request extends JudgedRequest {
+  readonly broker: Broker;
+  readonly ticketHash: string | undefined;
+}
+
+interface Broker {
+  readonly process: Process;
+  readonly state: State;
+  readonly book: HoldBook;
+  readonly leases: LeaseKeeper;
+  readonly running: Set<string>;
+  reconciledAt: number;
+}
+interface Control {
+  readonly process: Process;
+  readonly state: State;
+  readonly settler: Settler;
+  readonly epochs: EpochKeeper;
+  readonly leases: LeaseKeeper;
+  readonly running: Set<string>;
+}
+
+/**
+ * Two brokers, one control plane or more, Redis and Postgres in one thread: the code that runs in production, on a network and a
+ * clock that a seed moves. Throws at the first step after which a rule of design 5 does not hold.
+ */
+export class World {
+  readonly #random: Random;
+  readonly #network: Network;
+  readonly #ledger = new SimulatedLedger();
+  readonly #faults: Faults;
+  readonly #declares: boolean;
+  #now = 1_800_000_000_000;
+  readonly #store = new MemoryStore(() => this.#now);
+  #replicas: ShardData[] = [];
+  #brokers: Broker[] = [];
+  readonly #controls: Control[];
+  readonly #requests = new Map<string, Request>();
+  readonly #open = new Set<Request>();
+  readonly #tickets: { readonly hash: string; readonly key: SimulatedKey; uses: number }[] = [];
+  /** A replica came up and somebody alive has not noticed yet what it has lost. */
+  #dirty = false;
+  #names = 0;
+  readonly seen = new Map<string, number>();
+  step = 0;
+
+  /** `declares: false` makes brokers keep silent about what they hold: a fault that the rules must find. */
+  constructor(seed: number, faults: Faults, { declares = true } = {}) {
+    this.#declares = declares;
+    this.#random = new Random(seed);
+    this.#network = new Network(this.#random);
+    this.#faults = faults;
+    for (let index = 0; index < 2; index += 1) {
+      const account: SimulatedAccount = {
+        ...{ accountId: uuid(index), walletId: `wallet-${index}`, shard },
+        ...{ balanceNusd: 0n, version: 0, toppedUpNusd: 0n },
+      };
+      this.#ledger.accounts.push(account);
+      this.#ledger.topUp(account, 1000n);
+      for (const limitNusd of [undefined, 300n]) {
+        const keyId = uuid(100 + this.#ledger.keys.length);
+        const keyHash = `key-${this.#ledger.keys.length}`;
+        this.#ledger.keys.push({ keyId, keyHash, account, limitNusd, spentNusd: 0n, version: 1 });
+      }
+    }
+    this.#controls = Array.from({ length: faults.controls ?? 1 }, () => this.#startControl());
+    this.#brokers = [this.#startBroker(), this.#startBroker()];
+  }
+
+  /** Takes so many steps, then lets everything come to rest, and judges the end. */
+  async run(steps: number): Promise<void> {
+    for (; this.step < steps; this.step += 1) {
+      await this.#act();
+      this.#judge();
+    }
+    await this.#rest();
+  }
+
+  async #act(): Promise<void> {
+    const random = this.#random;
+    this.#now += random.below(60);
+    const what = random.weighted({
+      message: 40 + 6 * this.#network.size,
+      broker: 14,
+      control: 16,
+      request: 10,
+      end: 10,
+      mint: 4,
+      top_up: 1,
+      replica: 1.5,
+      fault: 1,
+    });
+    this.#note(what);
+    switch (what) {
+      case 'message':
+        this.#network.move(this.#faults);
+        break;
+      case 'broker':
+        this.#brokerTask(
+          random.pick(this.#brokers),
+          random.pick(['lease', 'resend', 'lease', 'resend', 'reconcile']) ?? 'resend',
+        );
+        break;
+      case 'control':
+        this.#controlTask(
+          this.#controls.length === 1 ? 0 : random.below(this.#controls.length),
+          random.pick(['settle', 'settle', 'epochs', 'epochs', 'lease', 'project', 'reap']) ?? 'settle',
+        );
+        break;
+      case 'request':
+        this.#ask();
+        break;
+      case 'end':
+        this.#end(random.pick([...this.#open]));
+        break;
+      case 'mint':
+        this.#mint();
+        break;
+      case 'top_up':
+        this.#ledger.topUp(this.#account(), BigInt(random.below(200)));
+        break;
+      case 'replica':
+        this.#replicas = [...this.#replicas.slice(-3), this.#shard.copy()];
+        break;
+      case 'fault':
+        this.#fault();
+        break;
+      default:
+        what satisfies never;
+    }
+    await quiet();
+  }
+
+  get #shard() {
+    return this.#store.shard(shard);
+  }
+
+  #account(): SimulatedAccount {
+    const account = this.#random.pick(this.#ledger.accounts);
+    if (account === undefined) throw new Error('no account');
+    return account;
+  }
+
+  #name(kind: string): string {
+    this.#names += 1;
+    return `${kind}-${this.#names}`;
+  }
+
+  #note(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  #stateOf(process: Process): State {
+    const state = createMemoryState({
+      store: this.#store,
+      newClient: () => (process.name === 'control' ? controlClient(this.#name('')) : this.#name(process.name)),
+      carry: this.#network.carrier(process, 'Redis'),
+    });
+    // What ends holds under living brokers excuses what they charge later, as it must: their leases had lapsed.
+    return {
+      ...state,
+      reap: (at, graceMs) =>
+        this.#network.carrier(
+          process,
+          'Redis',
+        )(() => {
+          const before = [...this.#shard.contents.holds.keys()];
+          const count = this.#store.shard(at).reap(graceMs);
+          if (count > 0) {
+            const { holds } = this.#shard.contents;
+            for (const id of before) if (!holds.has(id)) this.#excuse(id);
+            this.#note('reaped');
+          }
+          return count;
+        }),
+    };
+  }
+
+  #excuse(holdId: string): void {
+    const request = this.#requests.get(holdId);
+    if (request !== undefined) request.excused = true;
+  }
+
+  #startBroker(): Broker {
+    const process: Process = { name: 'broker', isAlive: true };
+    const state = this.#stateOf(process);
+    const book = new HoldBook({
+      state,
+      macKey,
+      now: () => this.#now,
+      mostPending,
+      onDelayed: () => {},
+    });
+    const leases = new LeaseKeeper({
+      state,
+      declare: (at) => (this.#declares ? book.declarationOf(at) : undefined),
+      shards,
+    });
+    return { process, state, book, leases, running: new Set(), reconciledAt: this.#now };
+  }
+
+  #startControl(): Control {
+    const process: Process = { name: 'control', isAlive: true };
+    const state = this.#stateOf(process);
+    const database = this.#network.carrier(process, 'Postgres');
+    const ledger = this.#ledger;
+    const settler = new Settler({
+      ledger: {
+        book: (batch) => database(() => ledger.book(batch)),
+        setAside: async (_, { payload }) => {
+          ledger.rejected.push(payload);
+        },
+        unbookable: async () => [],
+        rebooked: async () => {},
+        isRefusal: () => false,
+      },
+      state,
+      settlementMacKey: macKey,
+      accountRefKey: refKey,
+      events: { shortfall: () => {}, waived: () => {}, booked: () => {}, settlementRejected: () => {} },
+    });
+    const epochs = new EpochKeeper({
+      state,
+      macKey,
+      now: () => this.#now,
+      isAlone: false,
+      shards,
+      onOpened: () => {
+        this.#note('opened');
+      },
+      onUndeclared: (_, clients) => {
+        this.#note('undeclared');
+        for (const request of this.#open) {
+          if (clients.includes(request.broker.state.membership.caller(shard).client)) request.excused = true;
+        }
+      },
+      onUnreadable: (_, reason) => {
+        throw new Error(`declaration: ${reason}`);
+      },
+      ledger: {
+        epochOf: (at) => database(() => ledger.epochs.get(at) ?? 0),
+        recordEpoch: (at, epoch) =>
+          database(() => {
+            ledger.epochs.set(at, Math.max(epoch, ledger.epochs.get(at) ?? 0));
+          }),
+        noteClients: (clients) =>
+          database(() => {
+            for (const [at, names] of clients) ledger.clients.set(at, new Map(names.map((name) => [name, this.#now])));
+          }),
+        clientsSeen: (at, withinMs) =>
+          database(() => {
+            const seen = [...(ledger.clients.get(at) ?? [])];
+            const last = Math.max(...seen.map(([, seenAt]) => seenAt));
+            return seen.flatMap(([name, seenAt]) => (seenAt > last - withinMs ? [name] : []));
+          }),
+        openRef: (text) => openAccountRef(refKey, text),
+        attribute: (refs) =>
+          database(
+            () =>
+              new Map(
+                refs.flatMap((ref): [AccountRef, { walletId: string; keyHash: string }][] => {
+                  const key = ledger.keyOf(ref);
+                  return key === undefined ? [] : [[ref, { walletId: key.account.walletId, keyHash: key.keyHash }]];
+                }),
+              ),
+          ),
+        bookedOf: (ids) => database(() => new Set(ids.filter((id) => ledger.booked.has(id)))),
+        drain: (at) => settler.drain(at),
+        project: () => this.#project(state),
+      },
+    });
+    return {
+      process,
+      state,
+      settler,
+      epochs,
+      leases: new LeaseKeeper({ state, declare: () => undefined, shards }),
+      running: new Set(),
+    };
+  }
+
+  async #project(state: State): Promise<void> {
+    const rows = {
+      accounts: this.#ledger.accounts.map((row) => ({ ...row })),
+      keys: this.#ledger.keys.map((row) => ({ ...row })),
+    };
+    await Promise.all(
+      rows.accounts.map(({ walletId, balanceNusd, version }) =>
+        state.putWallet({ shard, walletId, balanceNusd, version }),
+      ),
+    );
+    await Promise.all(
+      rows.keys.map((key) =>
+        state.putKey({
+          ...{ shard, keyHash: key.keyHash, walletId: key.account.walletId, generation: 1, active: true },
+          record: {
+            v: 1,
+            kind: 'inference',
+            openaiCompatible: true,
+            preferences: initialPreferences,
+            accountRef: key.keyHash,
+          },
+          ...{ limitFundsNusd: fundsOf(key), fundsVersion: key.version },
+          ...{ limitRequests: 1_000_000, limitTokens: 1_000_000_000 },
+        }),
+      ),
+    );
+  }
+
+  /** One run of a task; never twice at once, as in production. */
+  #once(running: Set<string>, name: string, task: () => Promise<unknown>): void {
+    if (running.has(name)) return;
+    running.add(name);
+    task()
+      .catch((error: unknown) => {
+        if (!(error instanceof StateUnavailableError)) throw error;
+      })
+      .finally(() => running.delete(name));
+  }
+
+  #brokerTask(broker: Broker | undefined, task: 'lease' | 'resend' | 'reconcile'): void {
+    if (broker === undefined) return;
+    if (task === 'reconcile' && this.#now - broker.reconciledAt < 60_000) return;
+    if (task === 'reconcile') broker.reconciledAt = this.#now;
+    const tasks = {
+      lease: () => broker.leases.renew(),
+      resend: () => broker.book.resend(),
+      reconcile: () => broker.book.reconcile(shard),
+    };
+    this.#once(broker.running, task, tasks[task]);
+  }
+
+  #controlTask(at: number, task: 'settle' | 'epochs' | 'lease' | 'project' | 'reap'): void {
+    const control = this.#controls[at];
+    if (control === undefined) return;
+    const { state, settler, epochs, leases, running } = control;
+    const tasks = {
+      settle: () => settler.settleShard(shard),
+      epochs: () => epochs.maintain(),
+      lease: () => leases.renew(),
+      project: () => this.#project(state),
+      reap: () => state.reap(shard, leaseGraceMs),
+    };
+    this.#once(running, task, tasks[task]);
+  }
+
+  #mint(): void {
+    const key = this.#random.pick(this.#ledger.keys);
+    if (key === undefined) return;
+    const hash = this.#name('ticket');
+    this.#controls[0]?.state
+      .mint({
+        ...{ shard, ticketHash: hash, walletId: key.account.walletId, keyHash: key.keyHash },
+        ...{ generation: 1, form: 2, ttlMs: 300_000 },
+      })
+      .then(
+        ({ result }) => {
+          if (result === 'minted') this.#tickets.push({ hash, key, uses: 0 });
+        },
+        () => {},
+      );
+  }
+
+  #ask(): void {
+    const broker = this.#random.pick(this.#brokers);
+    const ticket = this.#random.chance(0.5) ? this.#random.pick(this.#tickets.slice(-20)) : undefined;
+    const key = ticket?.key ?? this.#random.pick(this.#ledger.keys);
+    if (broker === undefined || key === undefined) return;
+    const right: Right =
+      ticket === undefined ? { kind: 'key', keyHash: key.keyHash } : { kind: 'ticket', ticketHash: ticket.hash };
+    const request: Request = {
+      ...{ holdId: this.#name('hold'), broker, key, amountNusd: BigInt(this.#random.below(150)) },
+      ...{ ticketHash: ticket?.hash, state: 'asking', chargeNusd: 0n },
+      ...{ excused: false, accepted: false, isLost: false },
+    };
+    this.#requests.set(request.holdId, request);
+    const { accountId } = key.account;
+    const accountRef = sealAccountRef(refKey, { accountId, workspaceId: accountId, keyId: key.keyId });
+    if (broker.book.size >= mostPending) this.#note('redeem not asked');
+    broker.book
+      .redeem({
+        ...{ shard, right, holdId: request.holdId, amountNusd: request.amountNusd },
+        ...(ticket === undefined ? { generation: 1 } : {}),
+        ...{ estimatedTokens: 1, accountRef },
+      })
+      .then(
+        ({ result }) => {
+          this.#note(`redeem ${result}`);
+          request.state = result === 'admitted' ? 'running' : 'refused';
+          if (result !== 'admitted') return;
+          this.#open.add(request);
+          if (this.#dirty) request.excused = true;
+          if (ticket === undefined || this.#dirty) return;
+          ticket.uses += 1;
+          if (ticket.uses > 1) throw new Broken('a ticket was used twice');
+        },
+        () => {
+          request.state = 'refused';
+        },
+      )
+      .catch((error: unknown) => this.#network.defects.push(error));
+    Reflect.set(request, 'accountRef', accountRef);
+  }
+
+  /** A request ends: some charge, some release, some without anything having been tried. */
+  #end(request: Request | undefined): void {
+    if (request === undefined || request.state !== 'running') return;
+    request.state = 'ended';
+    const charged = this.#random.chance(0.7);
+    request.chargeNusd = charged ? BigInt(this.#random.below(Number(request.amountNusd) + 1)) : 0n;
+    const entry = this.#random.chance(0.9) || charged ? signSettlement(macKey, settlementOf(request)) : undefined;
+    request.broker.book
+      .settle({ shard, holdId: request.holdId, chargeNusd: request.chargeNusd, usedTokens: 1, entry })
+      .then(
+        () => {
+          request.accepted = true;
+        },
+        () => {},
+      );
+  }
+
+  #fault(): void {
+    const random = this.#random;
+    const { crash, failOver, wipe, leap } = this.#faults;
+    if (random.chance(crash)) this.#crashBroker(random.below(this.#brokers.length));
+    for (const [at, control] of this.#controls.entries()) {
+      if (!random.chance(crash)) continue;
+      this.#note('control crashed');
+      control.process.isAlive = false;
+      this.#controls[at] = this.#startControl();
+    }
+    const replica = random.pick(this.#replicas);
+    if (random.chance(failOver) && replica !== undefined) {
+      this.#note('failed over');
+      this.#lose(replica);
+    }
+    if (random.chance(wipe)) {
+      this.#note('wiped');
+      this.#lose(emptyShard());
+    }
+    if (random.chance(leap)) {
+      this.#note('leapt');
+      this.#now += random.below(40_000);
+    }
+  }
+
+  #lose(replica: ShardData): void {
+    const streamed = new Set(replica.stream.map(({ payload }) => payload));
+    for (const { payload } of this.#shard.contents.stream) {
+      const { id } = JSON.parse(payload) as Settlement;
+      const request = this.#requests.get(id);
+      if (request !== undefined && !streamed.has(payload)) request.isLost = true;
+    }
+    // Nobody waits for a broker that came so lately that it is not noted: it is let in later, by itself.
+    for (const request of this.#open) {
+      const { client } = request.broker.state.membership.caller(shard);
+      if (!this.#ledger.clients.get(shard)?.has(client)) request.excused = true;
+    }
+    this.#network.cut();
+    this.#shard.failOver(replica);
+    this.#dirty = true;
+    // A replica of later than this one is no replica of it.
+    this.#replicas = this.#replicas.filter((each) => each === replica);
+  }
+
+  #crashBroker(at: number): void {
+    const broker = this.#brokers[at];
+    if (broker === undefined) return;
+    this.#note('broker crashed');
+    broker.process.isAlive = false;
+    for (const request of this.#open) if (request.broker === broker) this.#open.delete(request);
+    this.#brokers[at] = this.#startBroker();
+  }
+
+  #judge(): void {
+    if (this.#network.defects.length > 0) throw this.#network.defects[0];
+    const data = this.#shard.contents;
+    if (this.#dirty && this.#allNoticed(data)) this.#dirty = false;
+    judgeLedger(this.#everything);
+    for (const request of this.#open) {
+      if (request.accepted && this.#ledger.booked.has(request.holdId)) this.#open.delete(request);
+    }
+    if (!this.#dirty && data.isOpen && data.epoch !== undefined) judgeShard(this.#everything);
+  }
+
+  get #everything(): Judged {
+    return { data: this.#shard.contents, ledger: this.#ledger, requests: this.#requests, open: this.#open };
+  }
+
+  /** Whether no living process remembers more steps of the shard than the shard does. */
+  #allNoticed(data: Readonly<ShardData>): boolean {
+    return [...this.#brokers, ...this.#controls].every(({ state }) => {
+      const { client, epoch, acked } = state.membership.caller(shard);
+      if (data.epoch === undefined) return true;
+      if (epoch > data.epoch) return false;
+      return epoch < data.epoch || (data.members.get(client)?.steps ?? 0) >= acked;
+    });
+  }
+
+  /** No more faults: everything is ended, sent, booked and told; then nothing is held, and all agree. */
+  async #rest(): Promise<void> {
+    for (let round = 0; round < 200; round += 1) {
+      for (const request of this.#open) this.#end(request);
+      for (const broker of this.#brokers)
+        for (const task of ['lease', 'resend', 'reconcile'] as const) this.#brokerTask(broker, task);
+      for (const at of this.#controls.keys())
+        for (const task of ['lease', 'epochs', 'settle', 'project', 'reap'] as const) this.#controlTask(at, task);
+      for (let turn = 0; turn < 30; turn += 1) {
+        this.#network.settle();
+        await quiet();
+      }
+      this.#now += 1_000;
+      this.#judge();
+    }
+    judgeRest(this.#everything);
+  }
+}
+
+/** Lets every promise that can go on go on. */
+const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const uuid = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+
+function settlementOf(request: Request): Settlement {
+  const isCharge = request.chargeNusd > 0n;
+  return {
+    v: 1,
+    id: isCharge ? request.holdId : `${request.holdId}-released`,
+    kind: isCharge ? 'charge' : 'release',
+    accountRef: String(Reflect.get(request, 'accountRef')),
+    chargeNusd: request.chargeNusd.toString(),
+    ...{ at: 0, operation: 'chat', model: 'acme/small', provider: 'acme', privacyClass: 'private' },
+    ...{ promptTokens: 1, cachedTokens: 0, completionTokens: 1, reasoningTokens: 0, attempts: 1, fallback: false },
+    ...{ status: 'completed', estimated: false },
+  };
+}

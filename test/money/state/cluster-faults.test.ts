@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { Projector } from '@sotto/control';
+import { createRedisState, type State, shardOfWallet, shards } from '@sotto/state';
+import { initialPreferences } from '@sotto/wire';
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { withRedis } from '../../kit/redis-connection.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { keyProjection, leaseMs, openEpoch, outcome, redeemOf, untilReachable } from './fixtures.ts';
+
+let server: OwnRedis | undefined;
+let state: State;
+beforeAll(async () => {
+  const found = await startOwnRedis({ cluster: true });
+  // Of one that was given to us we do not know the nodes.
+  server = found?.nodes.length === 3 ? found : undefined;
+  if (server === undefined) return noteSkip('the faults of Redis Cluster', redisSkipReason);
+  state = createRedisState({ url: server.url });
+  await untilReachable(state);
+});
+afterAll(async () => {
+  await state?.close();
+  await server?.stop();
+});
+
+test('a cluster of which one node lost everything calls no key or ticket wrong', async (context) => {
+  if (server === undefined) return context.skip('no Redis Cluster of our own');
+  await openEpoch(state);
+  const keyHashes = Array.from({ length: 60 }, (_, index) => `key-${index}`);
+  const shardOf = (index: number): number => index % shards.length;
+  for (const shard of shards) await state.putWallet({ shard, walletId: 'wallet', balanceNusd: 1000n, version: 1 });
+  for (const [index, keyHash] of keyHashes.entries()) {
+    await state.putKey(keyProjection({ shard: shardOf(index), keyHash, walletId: 'wallet' }));
+    const ticket = {
+      shard: shardOf(index),
+      ticketHash: keyHash,
+      walletId: 'wallet',
+      keyHash,
+      generation: 1,
+      form: 2,
+      ttlMs: 60_000,
+    } as const;
+    expect(await state.mint(ticket)).toEqual({ result: 'minted' });
+  }
+
+  await withRedis(server.nodes[0] ?? '', (node) => node.flushall());
+
+  const said = await Promise.all(
+    keyHashes.map(async (keyHash, index) => {
+      const [shard, holdId] = [shardOf(index), `hold-${index}`];
+      const right = { kind: 'ticket', ticketHash: keyHash } as const;
+      return [
+        await outcome(state.lookupKey(keyHash)),
+        await outcome(state.peek({ shard, right })),
+        await outcome(state.redeem(redeemOf({ shard, right, holdId }))),
+      ].map((each) => {
+        if ('unavailable' in each) return 'unavailable';
+        const { answer } = each;
+        if (answer === undefined) return 'unknown';
+        return 'result' in answer ? answer.result : 'known';
+      });
+    }),
+  );
+  expect([...new Set(said.flat())].sort()).toEqual(['admitted', 'known', 'unavailable']);
+  expect(await state.isReady()).toBe(false);
+});
+
+test('a cluster of which one node lost everything finds every key again, once that is projected', async (context) => {
+  if (server === undefined) return context.skip('no Redis Cluster of our own');
+  await server.flush();
+  const id = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+  const keys = Array.from({ length: 60 }, (_, index) => ({
+    ...{
+      id: id(index),
+      account_id: id(index),
+      workspace_id: id(index),
+      wallet_id: `wallet-${index}`,
+      hash: `key-${index}`,
+    },
+    ...{ kind: 'inference', credit_limit_nusd: null, spent_nusd: '0', funds_version: '1', generation: 1 },
+    ...{ openai_compatible: true, limit_requests: null, limit_tokens: null, revoked_at: null },
+    ...{ preferences: initialPreferences, balance_nusd: '1000', version: '1' },
+  }));
+  const control = createRedisState({ url: server.url });
+  try {
+    await untilReachable(control);
+    const projector = new Projector({
+      // Postgres with nothing but what is asked of it here.
+      pool: { query: async () => ({ rows: keys }) } as unknown as pg.Pool,
+      ...{ state: control, accountRefKey: randomBytes(32), limits: { requests: 60, tokens: 60 } },
+      events: { projected: () => {}, unreadablePreferences: () => {} },
+    });
+    await openEpoch(control);
+    await projector.project(new Set(shards));
+    await withRedis(server?.nodes[0] ?? '', (node) => node.flushall());
+    const lost = new Set<number>();
+    for (const shard of shards) if (await control.beginEpoch(shard, 2)) lost.add(shard);
+    for (const shard of lost) await outcome(control.join(shard, { declaration: undefined, leaseMs }));
+    for (const shard of lost) await control.join(shard, { declaration: undefined, leaseMs });
+    await projector.project(lost);
+    for (const shard of lost) await control.openEpoch(shard);
+    expect(lost.size).toBeGreaterThan(0);
+    expect(lost.size).toBeLessThan(shards.length);
+    const found = await Promise.all(keys.map(({ hash }) => control.lookupKey(hash)));
+    expect(found.map((key) => key?.shard)).toEqual(keys.map(({ wallet_id }) => shardOfWallet(wallet_id)));
+  } finally {
+    await control.close();
+  }
+});

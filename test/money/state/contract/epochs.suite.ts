@@ -1,0 +1,212 @@
+import { StateUnavailableError, shards } from '@sotto/state';
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  beginEpoch,
+  joinAll,
+  keyProjection,
+  keyRecord,
+  leaseMs,
+  openEpoch,
+  outcome,
+  redeemOf,
+  settlementOf,
+} from '../fixtures.ts';
+import {
+  amounts,
+  beginAnew,
+  byTicket,
+  fund,
+  graceMs,
+  joinOther,
+  mint,
+  place,
+  putKey,
+  redeem,
+  redeemAs,
+  result,
+  settle,
+  shard,
+  state,
+  ticketAt,
+  unavailable,
+  wallet,
+  walletId,
+} from './world.ts';
+
+export function epochSuite(): void {
+  describe('an epoch', () => {
+    const declaration = { payload: '{"holds": []}', mac: 'mac' };
+    const restored = (holdId: string, amountNusd: bigint) => ({ holdId, walletId, keyHash: 'key', amountNusd });
+    const entry = (name: string) => ({ payload: `charge of ${name}`, mac: `mac of ${name}` });
+    beforeEach(async () => {
+      await fund(100n);
+      await putKey();
+    });
+    const end = async (epoch: number) => {
+      await state.discardEpoch(shard, epoch);
+      await state.beginEpoch(shard, epoch + 1);
+    };
+
+    test('that ended takes its holds and notes with it, and its tickets; wallets and keys stay', async () => {
+      await mint();
+      await redeem();
+      await redeem({ holdId: 'charged' });
+      await settle(3n, 'charged');
+      await end(1);
+      expect(await wallet()).toEqual(amounts(0n, 0n));
+      expect(await outcome(redeem({ holdId: 'late' }))).toEqual(unavailable);
+      await joinAll(state);
+      expect(await outcome(redeem({ holdId: 'early' }))).toEqual(unavailable);
+      expect(await outcome(state.peek(ticketAt(shard)))).toEqual(unavailable);
+      expect(await state.isOpen()).toBe(false);
+      await state.openEpoch(shard);
+      expect(await state.isOpen()).toBe(true);
+      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+      expect(await redeem({ holdId: 'by ticket', right: byTicket })).toEqual({ result: 'invalid_ticket' });
+      expect(await redeem({ holdId: 'all', amountNusd: 100n })).toEqual(result('admitted'));
+    });
+
+    test('begins only where there is none, and is opened, ended and restored by its own number', async () => {
+      expect(await state.beginEpoch(shard, 9)).toBe(false);
+      expect(await state.discardEpoch(shard, 9)).toBe(false);
+      expect(await redeem()).toEqual(result('admitted'));
+    });
+
+    test('lets in who declares something only once it is restored, and then with what it held', async () => {
+      await redeem();
+      await redeem({ holdId: 'charged' });
+      await settle(3n, 'charged');
+      await end(1);
+      const control = await joinOther();
+      const join = () => state.join(shard, { declaration, leaseMs });
+      expect(await outcome(join())).toEqual(unavailable);
+      expect(await join()).toEqual({ result: 'declared', isOpen: false });
+      const { client } = state.membership.caller(shard);
+      expect((await state.readMembers(shard)).declared).toEqual([{ client, ...declaration }]);
+      expect(await outcome(settle(1n))).toEqual(unavailable);
+      const holds = [restored('hold', 10n)];
+      const charges = [{ ...restored('charged', 3n), entry: entry('charged') }];
+      expect(await control.admitDeclared(shard, client, { leaseMs, holds, charges })).toBe(true);
+      expect(await control.admitDeclared(shard, client, { leaseMs, holds, charges })).toBe(false);
+      await control.openEpoch(shard);
+      expect(await wallet()).toEqual(amounts(10n, 3n));
+      expect(await join()).toMatchObject({ result: 'joined', isOpen: true });
+      expect((await state.readMembers(shard)).declared).toEqual([]);
+      const streamed = await state.readSettlements(shard, '0-0', 9);
+      expect(streamed.map(({ payload }) => payload)).toEqual(['charge of charged', 'charge of charged']);
+      await settle(4n);
+      expect(await wallet()).toEqual(amounts(0n, 7n));
+    });
+
+    test('lets nobody in who thinks of renewing a lease that it does not have', async () => {
+      await end(1);
+      const renew = () => state.join(shard, { declaration: 'renewal', leaseMs });
+      expect(await outcome(renew())).toEqual(unavailable);
+      expect(await outcome(renew())).toEqual(unavailable);
+      expect((await state.readMembers(shard)).clients).toEqual([]);
+      await joinAll(state);
+      expect(await renew()).toMatchObject({ result: 'joined' });
+    });
+
+    test('takes in who comes late, beside the others', async () => {
+      const other = await joinOther();
+      await redeemAs(other, { holdId: 'of the other' });
+      await end(1);
+      await joinAll(state);
+      await state.openEpoch(shard);
+      expect(await redeem({ amountNusd: 95n })).toEqual(result('admitted'));
+      await outcome(other.join(shard, { declaration, leaseMs }));
+      expect(await other.join(shard, { declaration, leaseMs })).toEqual({ result: 'declared', isOpen: true });
+      const { client } = other.membership.caller(shard);
+      const holds = [restored('of the other', 10n)];
+      await state.admitDeclared(shard, client, { leaseMs, holds, charges: [] });
+      expect(await wallet()).toEqual(amounts(105n, 0n));
+      expect(await redeem({ holdId: 'one more', amountNusd: 0n })).toEqual(result('insufficient', { scope: 'wallet' }));
+    });
+
+    test('that ended is over for settlements too: they are taken when their broker has joined the next', async () => {
+      await redeem();
+      await end(1);
+      expect(await outcome(settle(4n))).toEqual(unavailable);
+      await joinAll(state);
+      expect(await outcome(settle(4n))).toEqual(unavailable);
+      await state.openEpoch(shard);
+      expect(await settle(4n)).toMatchObject({ epoch: 2 });
+    });
+  });
+
+  test('every shard works, by itself', async () => {
+    await Promise.all(
+      shards.map(async (each) => {
+        const ids = { walletId: `wallet-${each}`, keyHash: `key-${each}`, holdId: `hold-${each}` };
+        await state.putWallet({ shard: each, walletId: ids.walletId, balanceNusd: 10n, version: 1 });
+        await state.putKey(keyProjection({ shard: each, ...ids }));
+        expect(await state.lookupKey(ids.keyHash)).toEqual({
+          record: keyRecord(ids.keyHash),
+          generation: 1,
+          shard: each,
+        });
+        const ticket = { shard: each, ...ids, ticketHash: 'ticket', generation: 1, form: 2, ttlMs: 60_000 } as const;
+        expect(await state.mint(ticket)).toEqual({ result: 'minted' });
+        expect(await state.peek(ticketAt(each))).toBeDefined();
+        const request = redeemOf({ shard: each, right: byTicket, holdId: ids.holdId });
+        expect(await state.redeem(request)).toEqual(result('admitted'));
+        const settled = await state.settle(settlementOf({ shard: each, holdId: ids.holdId, chargeNusd: 10n }));
+        expect(settled).toEqual(place);
+        expect(await state.readSettlements(each, '0-0', 10)).toHaveLength(1);
+        const booked = { shard: each, walletId: ids.walletId, balanceNusd: 0n, version: 2 };
+        await state.book({ wallet: booked, keys: [], holdIds: [ids.holdId] });
+        await state.acknowledge(each, settled?.streamId ?? '');
+        expect(await state.watermark(each)).toEqual(settled);
+        await state.cancel(each, 'another');
+        expect(await state.reap(each, graceMs)).toBe(0);
+        expect(await state.readWallet(each, ids.walletId)).toEqual(amounts(0n, 0n));
+      }),
+    );
+  });
+
+  describe('before control has projected', () => {
+    beforeEach(beginAnew);
+
+    test('nothing is admitted, and nobody is told that a key or a ticket is wrong', async () => {
+      const refusals = async () => {
+        expect(await outcome(redeem())).toEqual(unavailable);
+        expect(await outcome(redeem({ right: byTicket }))).toEqual(unavailable);
+        expect(await outcome(state.peek(ticketAt(shard)))).toEqual(unavailable);
+        expect(await outcome(state.lookupKey('unknown'))).toEqual(unavailable);
+        expect(await outcome(mint())).toEqual(unavailable);
+      };
+      await refusals();
+      expect(await outcome(fund(100n))).toEqual(unavailable);
+      await beginEpoch(1, state);
+      await fund(100n);
+      await putKey();
+      await refusals();
+      await state.openEpoch(shard);
+      expect(await redeem()).toEqual(result('admitted'));
+    });
+
+    test('a key whose wallet is not there yet is not called poor', async () => {
+      await openEpoch(state);
+      await putKey();
+      expect(await mint()).toEqual({ result: 'not_projected' });
+      expect(await wallet()).toBeUndefined();
+      await expect(redeem()).rejects.toThrow(new StateUnavailableError('not projected'));
+    });
+
+    test('no ticket is made for a key that is not there yet, or not in this form: it would be called invalid', async () => {
+      await openEpoch(state);
+      await fund(100n);
+      expect(await mint()).toEqual({ result: 'not_projected' });
+      await putKey({ generation: 2 });
+      expect(await mint()).toEqual({ result: 'not_projected' });
+      expect(await state.peek(ticketAt(shard))).toBeUndefined();
+    });
+
+    test('it is not ready', async () => {
+      expect([await state.isOpen(), await state.isReady()]).toEqual([false, false]);
+      await openEpoch(state);
+      expect([await state.isOpen(), await state.isReady()]).toEqual([true, true]);
+    });
+  });
+}

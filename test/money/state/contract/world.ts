@@ -1,0 +1,68 @@
+import type { RedeemRequest, State, TicketForm } from '@sotto/state';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { redisSkipReason } from '../../../kit/redis.ts';
+import { noteSkip } from '../../../kit/skips.ts';
+import type { Driver } from '../drivers.ts';
+import { joinAll, keyProjection, openEpoch, redeemOf, settlementOf } from '../fixtures.ts';
+
+/** What the contract is about just now: one driver after the other, and its state as each test finds it. */
+export let driver: Driver | undefined;
+export let state: State;
+
+/** Within a `describe`: starts a driver for its tests, each of which finds an open epoch and nothing else. */
+export function takeDriver({ name, start }: { readonly name: string; start(): Promise<Driver | undefined> }): void {
+  beforeAll(async () => {
+    driver = await start();
+    if (driver === undefined) noteSkip(`the contract of the state on ${name}`, redisSkipReason);
+  });
+  afterAll(() => driver?.stop());
+  beforeEach(async (context) => {
+    if (driver === undefined) return context.skip(`no ${name}`);
+    await driver.reset();
+    state = driver.state;
+    await openEpoch(state);
+  });
+}
+
+/** As `takeDriver` begins a test, without an open epoch. */
+export async function beginAnew(): Promise<void> {
+  await driver?.reset();
+  if (driver !== undefined) state = driver.state;
+}
+
+export const shard = 5;
+export const walletId = 'wallet-secret';
+export const byKey = { kind: 'key', keyHash: 'key' } as const;
+export const byTicket = { kind: 'ticket', ticketHash: 'ticket' } as const;
+export const ticketAt = (shard: number) => ({ shard, right: byTicket, generation: 1 });
+export const unavailable = { unavailable: true };
+export const graceMs = 5_000;
+export const place = { streamId: expect.any(String), epoch: 1 };
+
+export const fund = (balanceNusd: bigint, version = 1) => state.putWallet({ shard, walletId, balanceNusd, version });
+export const putKey = (changes: Parameters<typeof keyProjection>[0] | object = {}) =>
+  state.putKey(keyProjection({ shard, keyHash: 'key', walletId, ...changes }));
+export const mint = (ttlMs = 60_000, form: TicketForm = 2, free = false) =>
+  state.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 1, form, ttlMs, free });
+export const redeem = (request: Partial<RedeemRequest> = {}) =>
+  state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
+export const settle = (chargeNusd: bigint, holdId = 'hold') =>
+  state.settle(settlementOf({ shard, holdId, chargeNusd }));
+export const wallet = () => state.readWallet(shard, walletId);
+/** Another process, whose lease is short. */
+export const joinOther = async (): Promise<State> => {
+  const other = driver?.other ?? state;
+  await joinAll(other, 1000);
+  return other;
+};
+export const redeemAs = (as: State, request: Partial<RedeemRequest> = {}) =>
+  as.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
+/** The other's lease lapses and is reaped; answers how many holds were released. */
+export const reapOther = async (): Promise<number> => {
+  driver?.advance(1000);
+  expect(await state.reap(shard, graceMs)).toBe(0);
+  driver?.advance(graceMs);
+  return state.reap(shard, graceMs);
+};
+export const amounts = (heldNusd: bigint, unbookedNusd: bigint) => expect.objectContaining({ heldNusd, unbookedNusd });
+export const result = (name: string, more: object = {}) => expect.objectContaining({ result: name, ...more });

@@ -1,0 +1,90 @@
+import { createMemoryState, createRedisState, MemoryStore, type State } from '@sotto/state';
+import { startOwnRedis, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { untilReachable } from './fixtures.ts';
+
+/** A driver of the state under test. */
+export interface Driver {
+  readonly state: State;
+  /** The state as another process sees it. */
+  readonly other: State;
+  /** Lets time pass for rate limits and holds; tickets of Redis expire by the real clock. */
+  advance(byMs: number): void;
+  /** Forgets everything, the epoch included. The clock is then at the beginning of a minute. */
+  reset(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const drivers: readonly { readonly name: string; start(): Promise<Driver | undefined> }[] = [
+  { name: 'memory', start: async () => memoryDriver() },
+  { name: 'Redis', start: async () => redisDriver(await startTestRedis()) },
+  { name: 'Redis Cluster', start: async () => redisDriver(await startOwnRedis({ cluster: true })) },
+];
+
+function memoryDriver(): Driver {
+  const clock = movableClock();
+  let store = new MemoryStore(clock.now);
+  let [state, other] = [createMemoryState({ store }), createMemoryState({ store })];
+  return {
+    advance: clock.advance,
+    get state() {
+      return state;
+    },
+    get other() {
+      return other;
+    },
+    async reset() {
+      clock.toNextMinute();
+      store = new MemoryStore(clock.now);
+      [state, other] = [createMemoryState({ store }), createMemoryState({ store })];
+    },
+    async stop() {},
+  };
+}
+
+async function redisDriver(server: TestRedis | undefined): Promise<Driver | undefined> {
+  if (server === undefined) return undefined;
+  const { url } = server;
+  const clock = movableClock();
+  const open = async (): Promise<State> => {
+    const state = createRedisState({ url, clock: clock.now });
+    await untilReachable(state);
+    return state;
+  };
+  let [state, other] = [await open(), await open()];
+  return {
+    get state() {
+      return state;
+    },
+    get other() {
+      return other;
+    },
+    advance: clock.advance,
+    async reset() {
+      clock.toNextMinute();
+      await server.flush();
+      await Promise.all([state.close(), other.close()]);
+      [state, other] = [await open(), await open()];
+    },
+    async stop() {
+      await Promise.all([state.close(), other.close()]);
+      await server.stop();
+    },
+  };
+}
+
+const minuteMs = 60_000;
+
+/** The real clock, moved on. */
+function movableClock(): { now(): number; advance(byMs: number): void; toNextMinute(): void } {
+  let aheadMs = 0;
+  const now = (): number => Date.now() + aheadMs;
+  return {
+    now,
+    advance(byMs) {
+      aheadMs += byMs;
+    },
+    toNextMinute() {
+      aheadMs += minuteMs - (now() % minuteMs);
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import { maxNusd } from '@sotto/money';
+import type { TicketForm } from '@sotto/state';
+import fc from 'fast-check';
+
+/** Which of the tickets that were minted, or which key. */
+export type StepRight = { readonly ticket: number } | { readonly key: number };
+
+/**
+ * One step of a history. A number that names a hold, a ticket, a message or an entry is a place in the list of those
+ * that there are, the newest first, whatever its length.
+ */
+export type Operation =
+  | { readonly op: 'deposit'; readonly wallet: number; readonly units: number }
+  | { readonly op: 'change_key'; readonly key: number; readonly change: KeyChange }
+  /** What control projects arrives: late, in another order, more than once, or never. */
+  | { readonly op: 'deliver'; readonly message: number }
+  | {
+      readonly op: 'mint';
+      readonly ticket: number;
+      readonly key: number;
+      readonly ttlS: number;
+      readonly form: TicketForm;
+    }
+  | { readonly op: 'peek'; readonly right: StepRight; readonly staleBy: number }
+  | {
+      readonly op: 'redeem';
+      /** Undefined: a hold of its own; a number: the request of an earlier one arrives, once more or at last. */
+      readonly again: number | undefined;
+      /** The broker has sent it, but it has yet to arrive. */
+      readonly delayed: boolean;
+      readonly right: StepRight;
+      readonly units: number;
+      readonly oddNusd: number;
+      readonly tokens: number;
+      readonly staleBy: number;
+    }
+  | { readonly op: 'cancel'; readonly hold: number; readonly beforeRedeem: boolean }
+  | { readonly op: 'settle'; readonly hold: number; readonly percent: number; readonly tokens: number }
+  | { readonly op: 'read_settlements'; readonly limit: number }
+  | { readonly op: 'acknowledge'; readonly entry: number }
+  | { readonly op: 'lookup_key'; readonly key: number }
+  | { readonly op: 'read_wallet'; readonly wallet: number }
+  | { readonly op: 'reap' }
+  | { readonly op: 'join'; readonly leaseS: number; readonly declares: 'nothing' | 'something' | 'renewal' }
+  | { readonly op: 'leave' }
+  /** The shard's epoch ends and another begins, or none. */
+  | { readonly op: 'end_epoch'; readonly begins: boolean }
+  | { readonly op: 'admit_declared'; readonly holds: number; readonly leaseS: number }
+  | { readonly op: 'open_epoch' }
+  /** The shard forgets a step that it had answered. */
+  | { readonly op: 'forget_step' }
+  | { readonly op: 'advance'; readonly seconds: number };
+
+export type Redeem = Extract<Operation, { op: 'redeem' }>;
+export type KeyChange =
+  | { readonly what: 'revoke' }
+  | { readonly what: 'preferences' }
+  | { readonly what: 'limit'; readonly units: number | undefined }
+  | { readonly what: 'rates'; readonly requests: number; readonly tokens: number };
+
+export interface History {
+  /** What one unit of money is, in nano-USD: small, or so large that Lua would write a balance with an exponent. */
+  readonly unitNusd: bigint;
+  /** Whether what control projects at first has arrived when the history begins. */
+  readonly projectedAtFirst: boolean;
+  readonly operations: readonly Operation[];
+}
+
+const at = (count: number): fc.Arbitrary<number> => fc.nat({ max: count - 1 });
+const units = fc.constantFrom(0, 1, 1, 2, 5, 10, 20, 60);
+
+const keyChange: fc.Arbitrary<KeyChange> = fc.oneof(
+  fc.record({ what: fc.constant('revoke') }),
+  { weight: 5, arbitrary: fc.record({ what: fc.constant('preferences') }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('limit'), units: fc.option(units, { nil: undefined }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      what: fc.constant('rates'),
+      requests: fc.constantFrom(0, 1, 3, 100),
+      tokens: fc.constantFrom(0, 10, 60, 1000),
+    }),
+  },
+);
+
+const right: fc.Arbitrary<StepRight> = fc.oneof(
+  fc.record({ ticket: at(5) }),
+  fc.record({ key: fc.constantFrom(0, 0, 1, 1, 2, 2, 2, 3) }),
+);
+const staleBy = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1);
+
+const redeem: fc.Arbitrary<Redeem> = fc.record({
+  op: fc.constant('redeem'),
+  again: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, at(6)),
+  delayed: fc.constantFrom(false, false, false, false, true),
+  right,
+  units,
+  oddNusd: fc.constantFrom(0, 0, 0, 1),
+  tokens: fc.constantFrom(0, 5, 10, 30),
+  staleBy,
+});
+
+const rare = (arbitrary: fc.Arbitrary<Operation>) => ({ weight: 1, arbitrary });
+const often = (weight: number, arbitrary: fc.Arbitrary<Operation>) => ({ weight, arbitrary });
+
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  often(2, fc.record({ op: fc.constant('deposit'), wallet: at(2), units: fc.constantFrom(-50, -10, 1, 10, 40) })),
+  often(2, fc.record({ op: fc.constant('change_key'), key: at(3), change: keyChange })),
+  often(6, fc.record({ op: fc.constant('deliver'), message: at(40) })),
+  often(
+    6,
+    fc.record({
+      op: fc.constant('mint'),
+      ticket: at(5),
+      key: at(3),
+      ttlS: fc.constantFrom(60, 300),
+      form: fc.constantFrom<TicketForm[]>(1, 2),
+    }),
+  ),
+  often(4, fc.record({ op: fc.constant('peek'), right, staleBy })),
+  often(22, redeem),
+  often(
+    4,
+    fc.record({
+      op: fc.constant('cancel'),
+      hold: at(6),
+      beforeRedeem: fc.constantFrom(false, false, false, true),
+    }),
+  ),
+  often(
+    8,
+    fc.record({
+      op: fc.constant('settle'),
+      hold: at(6),
+      percent: fc.constantFrom(0, 1, 50, 99, 100),
+      tokens: fc.constantFrom(0, 5, 10, 100),
+    }),
+  ),
+  often(4, fc.record({ op: fc.constant('read_settlements'), limit: fc.constantFrom(1, 2, 100) })),
+  often(2, fc.record({ op: fc.constant('acknowledge'), entry: at(20) })),
+  rare(fc.record({ op: fc.constant('lookup_key'), key: at(4) })),
+  rare(fc.record({ op: fc.constant('read_wallet'), wallet: at(3) })),
+  often(4, fc.record({ op: fc.constant('reap') })),
+  often(
+    5,
+    fc.record({
+      op: fc.constant('join'),
+      leaseS: fc.constantFrom(15, 100, 1000),
+      declares: fc.constantFrom('nothing', 'nothing', 'something', 'renewal'),
+    }),
+  ),
+  rare(fc.record({ op: fc.constant('leave') })),
+  rare(fc.record({ op: fc.constant('end_epoch'), begins: fc.constantFrom(true, true, false) })),
+  rare(fc.record({ op: fc.constant('admit_declared'), holds: at(4), leaseS: fc.constantFrom(15, 1000) })),
+  often(2, fc.record({ op: fc.constant('open_epoch') })),
+  rare(fc.record({ op: fc.constant('forget_step') })),
+  often(3, fc.record({ op: fc.constant('advance'), seconds: fc.constantFrom(10, 20, 30, 60, 130, 700) })),
+);
+
+export const history: fc.Arbitrary<History> = fc.record({
+  unitNusd: fc.constantFrom(1n, 1_000n, maxNusd / 1000n),
+  projectedAtFirst: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
+  operations: fc.array(operation, { maxLength: 60, size: 'max' }),
+});

@@ -1,0 +1,148 @@
+import type { Redis } from 'ioredis';
+
+/** What a wallet or a key may spend, as `packages/money` has it. */
+export interface StoredSpend {
+  readonly fundsNusd: bigint;
+  readonly version: number;
+  readonly heldNusd: bigint;
+  readonly unbookedNusd: bigint;
+}
+interface StoredAmount {
+  readonly walletId: string;
+  readonly keyHash: string;
+  readonly amountNusd: bigint;
+}
+
+/** A shard read out of Redis. */
+export interface StoredShard {
+  readonly wallets: ReadonlyMap<string, StoredSpend>;
+  readonly keys: ReadonlyMap<string, StoredSpend & { readonly limited: boolean }>;
+  readonly tickets: ReadonlyMap<string, string>;
+  readonly epoch: { readonly id: number; readonly isOpen: boolean } | undefined;
+  /** How many steps of each process are remembered. */
+  readonly members: ReadonlyMap<string, number>;
+  readonly holds: ReadonlyMap<string, StoredAmount>;
+  readonly notes: ReadonlyMap<string, StoredAmount>;
+  readonly closed: readonly string[];
+  readonly reaped: readonly string[];
+  readonly stream: readonly string[];
+}
+
+const dumpScript = `
+local found = {}
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do
+  local type, value = redis.call('TYPE', key).ok, nil
+  if type == 'string' then value = redis.call('GET', key)
+  elseif type == 'hash' then value = redis.call('HGETALL', key)
+  elseif type == 'stream' then
+    value = {}
+    for i, entry in ipairs(redis.call('XRANGE', key, '-', '+')) do value[i] = entry[2][2] end
+  end
+  found[#found + 1] = {string.sub(key, #ARGV[1] + 1), value}
+end
+return found
+`;
+
+/** Reads everything that a shard holds, in one step. Keys of a name that this does not know make it fail. */
+export async function readShard(redis: Redis, prefix: string): Promise<StoredShard> {
+  const rows = (await redis.eval(dumpScript, 0, prefix)) as [string, string | string[]][];
+  const wallets = new Map<string, StoredSpend>();
+  const keys = new Map<string, StoredSpend & { limited: boolean }>();
+  const tickets = new Map<string, string>();
+  let holds = new Map<string, StoredAmount>();
+  let notes = new Map<string, StoredAmount>();
+  let members = new Map<string, number>();
+  let epoch: StoredShard['epoch'];
+  const closed: string[] = [];
+  const reaped: string[] = [];
+  let stream: string[] = [];
+  for (const [name, value] of rows) {
+    const [kind, id = ''] = splitOnce(name);
+    if (kind === 'wallet') wallets.set(id, readSpend(hash(value)));
+    else if (kind === 'key')
+      keys.set(id, { ...readSpend(hash(value)), limited: (hash(value).get('funds') ?? '') !== '' });
+    else if (kind === 'ticket') tickets.set(id, /^used:(\S+)/.exec(text(value))?.[1] ?? '');
+    else if (kind === 'holds') holds = readAmounts(value, [4, 5, 1]);
+    else if (kind === 'notes') notes = readAmounts(value, [0, 1, 2]);
+    else if (kind === 'clients') members = readMembers(hash(value));
+    else if (kind === 'epoch') epoch = { id: Number(hash(value).get('id')), isOpen: hash(value).get('open') === '1' };
+    else if (kind === 'done') closed.push(id);
+    else if (kind === 'reaped') reaped.push(id);
+    else if (kind === 'stream') stream = list(value);
+    else if (!['rate', 'watermark', 'index', 'declared'].includes(kind)) throw new Error(`unknown key ${name}`);
+  }
+  const sorted = { closed: closed.sort(), reaped: reaped.sort() };
+  return { epoch, members, wallets, keys, tickets, holds, notes, ...sorted, stream };
+}
+
+/** The form of the memory driver's `snapshotShard`. */
+export function asSnapshot(shard: StoredShard): object {
+  const amounts = (stored: StoredShard['holds']): object =>
+    Object.fromEntries([...stored].map(([id, { amountNusd }]) => [id, amountNusd]));
+  return {
+    epoch: shard.epoch,
+    members: Object.fromEntries(shard.members),
+    wallets: Object.fromEntries(shard.wallets),
+    keys: Object.fromEntries([...shard.keys].map(([id, { limited: _, ...spend }]) => [id, spend])),
+    tickets: Object.fromEntries(shard.tickets),
+    holds: amounts(shard.holds),
+    notes: amounts(shard.notes),
+    closed: shard.closed,
+    reaped: shard.reaped,
+    stream: shard.stream,
+  };
+}
+
+const ageScript = `
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local left = redis.call('PTTL', key)
+  if left >= 0 and left <= tonumber(ARGV[1]) then redis.call('DEL', key)
+  elseif left >= 0 then redis.call('PEXPIRE', key, left - tonumber(ARGV[1])) end
+end
+`;
+
+/**
+ * Lets every key that expires grow older by a jump of the injected clock: Redis' own expiry runs on the real clock, and
+ * so takes part in a history all the same.
+ */
+export async function ageKeys(redis: Redis, byMs: number): Promise<void> {
+  await redis.eval(ageScript, 0, byMs);
+}
+
+const readSpend = (fields: ReadonlyMap<string, string>): StoredSpend => ({
+  fundsNusd: BigInt(fields.get('funds') ?? '0'),
+  version: Number(fields.get('ver') ?? -1),
+  heldNusd: BigInt(fields.get('held') ?? '0'),
+  unbookedNusd: BigInt(fields.get('unbooked') ?? '0'),
+});
+
+/** Amounts that are stored as words, `places` saying which of them is the wallet, the key and the amount. */
+const readAmounts = (
+  value: string | string[],
+  [wallet, key, amount]: readonly [number, number, number],
+): Map<string, StoredAmount> =>
+  new Map(
+    [...hash(value)].map(([id, text]) => {
+      const words = text.split(' ');
+      return [
+        id,
+        { walletId: words[wallet] ?? '', keyHash: words[key] ?? '', amountNusd: BigInt(words[amount] ?? 'none') },
+      ];
+    }),
+  );
+
+const readMembers = (fields: ReadonlyMap<string, string>): Map<string, number> =>
+  new Map([...fields].flatMap(([name, value]) => (name.endsWith(' n') ? [[name.slice(0, -2), Number(value)]] : [])));
+
+function hash(value: string | string[]): ReadonlyMap<string, string> {
+  const flat = list(value);
+  return new Map(flat.flatMap((field, at) => (at % 2 === 0 ? [[field, flat[at + 1] ?? ''] as const] : [])));
+}
+
+const list = (value: string | string[]): string[] => (Array.isArray(value) ? value : []);
+const text = (value: string | string[]): string => (Array.isArray(value) ? '' : value);
+
+function splitOnce(name: string): [string, string | undefined] {
+  const at = name.indexOf(':');
+  return at < 0 ? [name, undefined] : [name.slice(0, at), name.slice(at + 1)];
+}

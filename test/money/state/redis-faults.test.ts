@@ -1,0 +1,541 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  createRedisState,
+  type RedeemRequest,
+  type State,
+  StateUnavailableError,
+  shardOfWallet,
+  shards,
+} from '@sotto/state';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
+import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { until } from '../../kit/until.ts';
+import {
+  beginEpoch,
+  eventually,
+  joinAll,
+  keyProjection,
+  leaseMs,
+  openEpoch,
+  outcome,
+  redeemOf,
+  settlementOf,
+  untilReachable,
+} from './fixtures.ts';
+import { readShard } from './read-shard.ts';
+
+const shard = 5;
+const prefix = `sotto:{w${shard}}:`;
+const walletId = 'wallet';
+const byKey = { kind: 'key', keyHash: 'key' } as const;
+const byTicket = { kind: 'ticket', ticketHash: 'ticket' } as const;
+const commandTimeoutMs = 300;
+/** What a busy machine may add to a deadline. */
+const slackMs = 500;
+
+let server: OwnRedis | undefined;
+let raw: Redis;
+let state: State;
+let proxy: FaultProxy | undefined;
+
+beforeAll(async () => {
+  server = await startOwnRedis({ appendOnly: true });
+  if (server === undefined) noteSkip('the faults of Redis', redisSkipReason);
+});
+afterAll(() => server?.stop());
+beforeEach(async (context) => {
+  if (server === undefined) return context.skip('no Redis');
+  raw = new Redis(server.url);
+  await raw.flushall();
+  state = createRedisState({ url: server.url, commandTimeoutMs });
+  await untilReachable(state);
+  await project(state);
+});
+afterEach(async () => {
+  await state?.close();
+  raw?.disconnect();
+  proxy?.close();
+  proxy = undefined;
+});
+
+async function project(to: State): Promise<void> {
+  await openEpoch(to);
+  await to.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 });
+  await to.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
+  await to.mint({ shard, ticketHash: 'ticket', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 600_000 });
+}
+
+const redeem = (request: Partial<RedeemRequest> = {}) =>
+  state.redeem(redeemOf({ shard, right: byKey, holdId: 'hold', ...request }));
+const settle = (chargeNusd: bigint, holdId = 'hold') => state.settle(settlementOf({ shard, holdId, chargeNusd }));
+const held = async (): Promise<bigint | undefined> => (await state.readWallet(shard, walletId))?.heldNusd;
+const answers = async (): Promise<boolean> => 'answer' in (await outcome(state.readWallet(shard, walletId)));
+
+/** Every call that there is. */
+const everyCall = (): Promise<unknown>[] => [
+  state.lookupKey('key'),
+  state.peek({ shard, right: byTicket }),
+  redeem({ holdId: 'other' }),
+  redeem({ holdId: 'by ticket', right: byTicket }),
+  state.cancel(shard, 'hold'),
+  settle(1n),
+  state.watermark(shard),
+  state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 1 }),
+  state.putKey(keyProjection({ shard, keyHash: 'key', walletId })),
+  state.mint({ shard, ticketHash: 'another', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
+  state.readWallet(shard, walletId),
+  state.readSettlements(shard, '0-0', 1),
+  state.book({ wallet: { shard, walletId, balanceNusd: 1000n, version: 1 }, keys: [], holdIds: ['hold'] }),
+  state.acknowledge(shard, '0-1'),
+  state.reap(shard, 1000),
+  state.isOpen(),
+  state.forget(shard, ['hold']),
+  state.readOwnHolds(shard),
+  state.readNotes(shard),
+  state.join(shard, { declaration: undefined, leaseMs }),
+  state.readMembers(shard),
+  state.beginEpoch(shard, 1),
+  state.admitDeclared(shard, 'client', { leaseMs, holds: [], charges: [] }),
+  state.openEpoch(shard),
+  state.discardEpoch(shard, 9),
+  state.publishCatalog({ v: 1, version: 1, digest: '', file: { models: [] } }),
+  state.readCatalog(0),
+  state.publishRegistry({ digest: '', providers: [] }),
+  state.readRegistry(),
+  state.readPenalties(),
+  state.updatePenalty('route:a', () => ({ kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 })),
+  state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) }),
+  state.readMeasurements(1, undefined),
+];
+
+/** How often scripts have run, by what Redis counted. */
+async function executions(): Promise<number> {
+  const stats = await raw.info('commandstats');
+  const calls = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+).*?failed_calls=(\d+)/g)];
+  return calls.reduce((sum, [, made, failed]) => sum + Number(made) - Number(failed), 0);
+}
+
+async function throughProxy(): Promise<FaultProxy> {
+  proxy = await startFaultProxy(Number(new URL(server?.url ?? '').port));
+  await state.close();
+  state = createRedisState({ url: `redis://127.0.0.1:${proxy.port}`, commandTimeoutMs });
+  await untilReachable(state);
+  await joinAll(state);
+  return proxy;
+}
+
+test('scripts that Redis has forgotten are brought again', async () => {
+  expect(await redeem()).toMatchObject({ result: 'admitted' });
+  await raw.script('FLUSH');
+  const others = ['a', 'b', 'c'].map((holdId) => redeem({ holdId }));
+  expect(await Promise.all(others)).toMatchObject([{}, {}, {}].map(() => ({ result: 'admitted' })));
+  await raw.script('FLUSH');
+  await settle(3n);
+  expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 30n, unbookedNusd: 3n });
+});
+
+describe('a Redis that hangs', () => {
+  beforeEach(() => server?.pause());
+  afterEach(() => server?.resume());
+
+  test('fails every call within its deadline, then at once, and is used again by itself when it goes on', async () => {
+    const started = performance.now();
+    const outcomes = await Promise.all(everyCall().map(outcome));
+    expect(performance.now() - started).toBeLessThan(commandTimeoutMs + slackMs);
+    expect(outcomes).toEqual(outcomes.map(() => ({ unavailable: true })));
+
+    // For as long as it hangs, one call at a time tries; the others do not wait.
+    let slow = 0;
+    for (const until = performance.now() + 2000; performance.now() < until; await sleep(20)) {
+      const each = await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const before = performance.now();
+          expect(await outcome(redeem({ holdId: 'late' }))).toEqual({ unavailable: true });
+          return performance.now() - before;
+        }),
+      );
+      slow += each.filter((ms) => ms > commandTimeoutMs / 2).length;
+    }
+    expect(slow).toBeLessThan(6);
+    expect(await state.isReady()).toBe(false);
+
+    await server?.resume();
+    await eventually(answers, 3000);
+    expect(await state.isReady()).toBe(true);
+    await state.cancel(shard, 'late');
+    expect(await redeem({ holdId: 'next' })).toMatchObject({ result: 'admitted' });
+  });
+
+  test('may carry out a redeem long after its caller gave up: the cancel undoes it, whichever comes first', async () => {
+    expect(await outcome(redeem({ right: byTicket, holdId: 'doubtful' }))).toEqual({ unavailable: true });
+    const cancelled = outcome(state.cancel(shard, 'doubtful'));
+    await server?.resume();
+    await cancelled;
+    await eventually(async () => 'answer' in (await outcome(state.cancel(shard, 'doubtful'))));
+    await sleep(50);
+    expect(await held()).toBe(0n);
+    expect(await redeem({ right: byTicket, holdId: 'doubtful' })).toEqual({ result: 'closed' });
+  });
+});
+
+test('a Redis that was killed comes back with everything, and the connection by itself', async () => {
+  await redeem({ right: byTicket });
+  await redeem({ holdId: 'settled' });
+  const settled = await settle(4n, 'settled');
+  await state.cancel(shard, 'cancelled');
+  const before = await readShard(raw, prefix);
+  await server?.kill9();
+  const started = performance.now();
+  const outcomes = await Promise.all(everyCall().map(outcome));
+  expect(outcomes).toEqual(outcomes.map(() => ({ unavailable: true })));
+  expect(performance.now() - started).toBeLessThan(commandTimeoutMs + slackMs);
+
+  await server?.restart();
+  await eventually(answers, 3000);
+  expect(await readShard(raw, prefix)).toEqual(before);
+  expect(await state.isReady()).toBe(true);
+  expect(await state.readSettlements(shard, '0-0', 9)).toMatchObject([{ streamId: settled?.streamId }]);
+  expect(await redeem({ right: byTicket, holdId: 'again' })).toEqual({ result: 'invalid_ticket' });
+  expect(await redeem({ holdId: 'cancelled' })).toEqual({ result: 'closed' });
+  expect(await redeem()).toMatchObject({ result: 'admitted' });
+  expect(await held()).toBe(10n);
+});
+
+test('what is lost once more while it is projected is not opened', async () => {
+  await raw.flushall();
+  await beginEpoch(2, state);
+  await state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 2 });
+  await state.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
+  await raw.flushall();
+  expect(await outcome(state.openEpoch(shard))).toEqual({ unavailable: true });
+  expect(await state.isOpen()).toBe(false);
+  expect(await outcome(state.lookupKey('key'))).toEqual({ unavailable: true });
+  expect(await outcome(redeem({ holdId: 'other' }))).toEqual({ unavailable: true });
+});
+
+test('a Redis that lost everything is unavailable, and calls no key or ticket wrong, until control has projected anew', async () => {
+  await redeem();
+  await raw.flushall();
+  const refusals = () =>
+    Promise.all(
+      [
+        redeem({ right: byTicket }),
+        redeem({ holdId: 'other' }),
+        redeem({ holdId: 'unknown', right: { kind: 'key', keyHash: 'unknown' } }),
+        state.peek({ shard, right: byTicket }),
+        state.mint({ shard, ticketHash: 't', walletId, keyHash: 'key', generation: 1, form: 2, ttlMs: 1000 }),
+        settle(4n),
+      ].map((call) => outcome<unknown>(call)),
+    );
+  const all = Array.from({ length: 6 }, () => ({ unavailable: true }));
+  expect(await refusals()).toEqual(all);
+  expect(await outcome(state.lookupKey('key'))).toEqual({ unavailable: true });
+  expect(await state.isReady()).toBe(false);
+
+  await beginEpoch(2, state);
+  await state.putWallet({ shard, walletId, balanceNusd: 1000n, version: 2 });
+  await state.putKey(keyProjection({ shard, keyHash: 'key', walletId }));
+  expect(await refusals()).toEqual(all);
+
+  for (const each of shards) await state.openEpoch(each);
+  expect(await settle(4n)).toMatchObject({ epoch: 2 });
+  expect(await redeem({ right: byTicket })).toEqual({ result: 'closed' });
+  expect(await redeem({ right: byTicket, holdId: 'new' })).toEqual({ result: 'invalid_ticket' });
+  expect(await redeem({ holdId: 'other' })).toMatchObject({ result: 'admitted' });
+  expect(await held()).toBe(10n);
+});
+
+describe('a replica that was behind', () => {
+  /** What Redis held at some moment, brought back later. */
+  const dump = async (): Promise<() => Promise<void>> => {
+    const names = await raw.keys('*');
+    const values = await Promise.all(names.map((name) => raw.dumpBuffer(name)));
+    return async () => {
+      await raw.flushall();
+      for (const [at, name] of names.entries()) await raw.restore(name, 0, values[at] ?? Buffer.alloc(0));
+    };
+  };
+
+  test('is found out by whoever lost something, and admits nothing more, to anyone', async () => {
+    const other = createRedisState({ url: server?.url ?? '', commandTimeoutMs });
+    try {
+      await untilReachable(other);
+      await joinAll(other);
+      const failOver = await dump();
+      await redeem();
+      await failOver();
+      // Who has lost nothing cannot know, but for a moment: every process takes a step each second.
+      const asOther = (holdId: string) => other.redeem(redeemOf({ shard, right: byKey, holdId }));
+      expect(await asOther('before')).toMatchObject({ result: 'admitted' });
+      expect(await outcome(state.join(shard, { declaration: undefined, leaseMs }))).toEqual({ unavailable: true });
+      expect(await outcome(asOther('after'))).toEqual({ unavailable: true });
+      expect((await state.readMembers(shard)).epoch).toBeUndefined();
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('does not make a used ticket valid again', async () => {
+    const failOver = await dump();
+    expect(await redeem({ right: byTicket })).toMatchObject({ result: 'admitted' });
+    await failOver();
+    expect(await outcome(redeem({ right: byTicket, holdId: 'again' }))).toEqual({ unavailable: true });
+    await state.beginEpoch(shard, 2);
+    await joinAll(state);
+    await state.openEpoch(shard);
+    expect(await redeem({ right: byTicket, holdId: 'again' })).toEqual({ result: 'invalid_ticket' });
+  });
+
+  test('of an older epoch is ended by whoever knows the newer', async () => {
+    const failOver = await dump();
+    await raw.flushall();
+    await openEpoch(state, 2);
+    await failOver();
+    expect((await state.readMembers(shard)).epoch).toBe(1);
+    expect(await outcome(redeem())).toEqual({ unavailable: true });
+    expect((await state.readMembers(shard)).epoch).toBeUndefined();
+  });
+
+  test('is noticed though other steps have made up for the number', async () => {
+    const failOver = await dump();
+    await redeem();
+    await failOver();
+    const { client } = state.membership.caller(shard);
+    // Steps that were under way, and whose replies were answered here.
+    await raw.hset(`${prefix}clients`, `${client} n`, 0);
+    expect(await outcome(redeem({ holdId: 'next' }))).toEqual({ unavailable: true });
+  });
+});
+
+describe('a connection that is cut before the reply', () => {
+  test('leaves a redeem carried out once, never sent again, and undone by a cancel', async () => {
+    const network = await throughProxy();
+    for (const holdId of ['sent as source', 'sent as digest']) {
+      const [before, connections] = [await executions(), network.connections];
+      network.cutNextReply();
+      await expect(redeem({ holdId })).rejects.toThrow(StateUnavailableError);
+      await eventually(answers);
+      await sleep(100);
+      expect(network.connections).toBeGreaterThan(connections);
+      expect(await executions()).toBe(before + 1);
+      expect(await held()).toBe(10n);
+      await state.cancel(shard, holdId);
+      expect(await held()).toBe(0n);
+      expect(await redeem({ holdId: `after ${holdId}` })).toMatchObject({ result: 'admitted' });
+      await state.cancel(shard, `after ${holdId}`);
+    }
+  });
+
+  test('leaves a settlement that can be sent again: charged once', async () => {
+    const { cutNextReply } = await throughProxy();
+    await redeem();
+    cutNextReply();
+    await expect(settle(4n)).rejects.toThrow(StateUnavailableError);
+    await eventually(answers);
+    await settle(4n);
+    expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
+  });
+
+  test('counts measurements once, though they are sent again', async () => {
+    const { cutNextReply } = await throughProxy();
+    const share = () => state.shareMeasurements({ hour: 7, source: 'one', records: new Map([['a', '1;1;;;;']]) });
+    cutNextReply();
+    await expect(share()).rejects.toThrow(StateUnavailableError);
+    await eventually(answers);
+    await sleep(100);
+    await share();
+    const { records } = await state.readMeasurements(7, undefined);
+    expect(records).toEqual([{ source: 'one', routeId: 'a', record: '1;1;;;;' }]);
+  });
+
+  test('measurements that Redis has lost and made anew are read from the beginning', async () => {
+    const share = (routeId: string) =>
+      state.shareMeasurements({ hour: 7, source: 'one', records: new Map([[routeId, '1;1;;;;']]) });
+    await share('a');
+    await share('b');
+    const { cursor } = await state.readMeasurements(7, undefined);
+    await raw.del('sotto:{measurements}:7', 'sotto:{measurements}:7:changes');
+    for (const routeId of ['c', 'd', 'e']) await share(routeId);
+    const { records } = await state.readMeasurements(7, cursor);
+    expect(records.map(({ routeId }) => routeId)).toEqual(['c', 'd', 'e']);
+  });
+
+  test('while many are under way fails them all, and repeats none', async () => {
+    const { cutNextReply } = await throughProxy();
+    const before = await executions();
+    cutNextReply();
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => outcome(redeem({ holdId: `hold-${index}` }))),
+    );
+    expect(outcomes.filter((each) => 'answer' in each)).toEqual([]);
+    await eventually(answers);
+    await sleep(100);
+    expect(await executions()).toBeLessThanOrEqual(before + 50);
+    for (let index = 0; index < 50; index += 1) await state.cancel(shard, `hold-${index}`);
+    expect(await held()).toBe(0n);
+  });
+});
+
+test('a connection that has gone silent is given up for a new one', async () => {
+  const { silence } = await throughProxy();
+  silence();
+  expect(await outcome(redeem())).toEqual({ unavailable: true });
+  await eventually(answers, 4 * commandTimeoutMs + slackMs);
+  expect(proxy?.connections).toBeGreaterThan(1);
+});
+
+test('a Redis that is full admits nothing, and still ends what was admitted', async () => {
+  for (const holdId of ['settled', 'cancelled']) await redeem({ holdId });
+  const gone = createRedisState({ url: server?.url ?? '', commandTimeoutMs });
+  await untilReachable(gone);
+  await joinAll(gone, 1);
+  await joinAll(gone, 200);
+  await gone.redeem(redeemOf({ shard, right: byKey, holdId: 'reaped' }));
+  await gone.close();
+  await sleep(210);
+  await redeem({ holdId: 'booked' });
+  await settle(2n, 'booked');
+  await raw.config('SET', 'maxmemory', '1');
+  try {
+    expect(await outcome(redeem({ right: byTicket }))).toEqual({ unavailable: true });
+    expect(await state.peek({ shard, right: byTicket })).toBeDefined();
+    expect(await settle(4n, 'settled')).toMatchObject({ streamId: expect.any(String) });
+    await state.cancel(shard, 'cancelled');
+    expect(await state.reap(shard, 0)).toBe(1);
+    expect(await state.join(shard, { declaration: undefined, leaseMs })).toMatchObject({ result: 'joined' });
+    const booked = { shard, walletId, balanceNusd: 998n, version: 2 };
+    await state.book({ wallet: booked, keys: [], holdIds: ['booked'] });
+    expect(await state.readWallet(shard, walletId)).toMatchObject({ heldNusd: 0n, unbookedNusd: 4n });
+  } finally {
+    await raw.config('SET', 'maxmemory', '0');
+  }
+  expect(await redeem({ right: byTicket })).toMatchObject({ result: 'admitted' });
+});
+
+test('a Redis that is full of settlements is emptied by the settler', async () => {
+  for (const holdId of ['a', 'b']) {
+    await redeem({ holdId });
+    await settle(1n, holdId);
+    await settle(1n, holdId);
+  }
+  const wallet = { shard, walletId, balanceNusd: 998n, version: 2 };
+  await state.book({ wallet, keys: [], holdIds: ['a', 'b'] });
+  await raw.config('SET', 'maxmemory', '1');
+  try {
+    const entries = await state.readSettlements(shard, '0-0', 10);
+    expect(entries).toHaveLength(4);
+    // What a settler does that died between booking and moving the watermark: there is no note left to delete.
+    await state.book({ wallet: { ...wallet, balanceNusd: 997n, version: 3 }, keys: [], holdIds: ['a', 'b'] });
+    await state.forget(shard, ['a']);
+    await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
+    expect(await raw.xlen(`${prefix}stream`)).toBe(0);
+  } finally {
+    await raw.config('SET', 'maxmemory', '0');
+  }
+  expect(await state.readWallet(shard, walletId)).toMatchObject({ fundsNusd: 997n });
+});
+
+test('however much a broker declares at once is carried to Redis', async () => {
+  const patient = createRedisState({ url: server?.url ?? '', commandTimeoutMs: 20_000 });
+  try {
+    await untilReachable(patient);
+    await joinAll(patient);
+    // As many arguments as tens of thousands of charges have.
+    await patient.forget(
+      shard,
+      Array.from({ length: 250_000 }, (_, index) => `hold-${index}`),
+    );
+  } finally {
+    await patient.close();
+  }
+});
+
+test('a record that is damaged fails its own requests only', async () => {
+  await state.putWallet({ shard, walletId: 'damaged', balanceNusd: 1n, version: 1 });
+  await state.putKey(keyProjection({ shard, keyHash: 'damaged', walletId: 'damaged' }));
+  await raw.set(`${prefix}wallet:damaged`, 'not a hash');
+  await raw.hset(`${prefix}key:damaged`, 'rec', '{"prompt":"secret');
+  for (let count = 0; count < 30; count += 1) {
+    const failure = redeem({ holdId: `damaged-${count}`, right: { kind: 'key', keyHash: 'damaged' } });
+    await expect(failure).rejects.toThrow(new StateUnavailableError('ReplyError WRONGTYPE'));
+  }
+  await expect(state.lookupKey('damaged')).rejects.toThrow(new StateUnavailableError('unreadable key record'));
+  await raw.hset('sotto:catalog', 'version', 5, 'snapshot', '{"secret');
+  await expect(state.readCatalog(1)).rejects.toThrow(new StateUnavailableError('unreadable catalog'));
+  await raw.set('sotto:registry', 'secret');
+  await expect(state.readRegistry()).rejects.toThrow(new StateUnavailableError('unreadable registry'));
+  await raw.hset('sotto:penalties', 'route:a', 'secret');
+  expect(await state.readPenalties()).toEqual(new Map());
+  expect(await redeem()).toMatchObject({ result: 'admitted' });
+});
+
+test('nothing that comes with requests stays for ever', async () => {
+  await redeem({ right: byTicket });
+  await settle(4n);
+  await redeem({ holdId: 'released' });
+  await settle(0n, 'released');
+  await state.cancel(shard, 'cancelled');
+  await settle(1n, 'never redeemed');
+  await state.book({ wallet: { shard, walletId, balanceNusd: 996n, version: 2 }, keys: [], holdIds: ['hold'] });
+  const entries = await state.readSettlements(shard, '0-0', 10);
+  await state.acknowledge(shard, entries.at(-1)?.streamId ?? '');
+  await state.shareMeasurements({ hour: 1, source: 'one', records: new Map([['a', '1;1;;;;']]) });
+  await state.updatePenalty('route:a', () => ({ kind: 'timeout', strikes: 1, lastStrikeAt: 1, expiresAt: 2 }));
+  const lasting: string[] = [];
+  for (const key of await raw.keys('*')) if ((await raw.pttl(key)) === -1) lasting.push(key);
+  // One of each for a wallet, a key and a shard.
+  expect(lasting.filter((key) => !/:(epoch|clients)$/.test(key)).sort()).toEqual(
+    [
+      `${prefix}key:key`,
+      `${prefix}stream`,
+      `${prefix}wallet:${walletId}`,
+      `${prefix}watermark`,
+      `sotto:{w${shardOfWallet('key')}}:index:key`,
+    ].sort(),
+  );
+  expect(await raw.xlen(`${prefix}stream`)).toBe(0);
+});
+
+test('a Redis that may lose or evict what it has answered is not ready where that is required, and says why', async () => {
+  const problems: string[] = [];
+  const strict = createRedisState({
+    url: server?.url ?? '',
+    commandTimeoutMs,
+    onVolatile: (problem) => problems.push(problem),
+  });
+  try {
+    await untilReachable(strict);
+    for (const [name, wrong, right] of [
+      ['appendfsync', 'everysec', 'always'],
+      ['maxmemory-policy', 'allkeys-lru', 'noeviction'],
+      ['appendonly', 'no', 'yes'],
+    ] as const) {
+      await raw.config('SET', 'appendonly', 'yes');
+      await raw.config('SET', 'appendfsync', 'always');
+      await raw.config('SET', 'maxmemory-policy', 'noeviction');
+      await raw.config('SET', name, wrong);
+      const other = createRedisState({ url: server?.url ?? '', onVolatile: (problem) => problems.push(problem) });
+      await untilReachable(other);
+      expect(await other.isReady()).toBe(false);
+      expect(problems.at(-1)).toBe(`Redis has \`${name} ${wrong}\`: it takes \`${name} ${right}\``);
+      await raw.config('SET', name, right);
+      expect(await other.isReady()).toBe(true);
+      await other.close();
+    }
+    expect(await strict.isReady()).toBe(true);
+    // One that is reached anew is looked at anew: after a failover it is another.
+    problems.length = 0;
+    await raw.config('SET', 'appendonly', 'no');
+    await raw.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    const isFound = async (): Promise<boolean> => !(await strict.isReady()) && problems.length > 0;
+    await until(isFound, 'what has changed is found', 5000);
+    expect(problems[0]).toBe('Redis has `appendonly no`: it takes `appendonly yes`');
+    await raw.config('SET', 'appendonly', 'yes');
+    await until(() => strict.isReady(), 'it is ready again', 5000);
+  } finally {
+    await strict.close();
+  }
+});

@@ -1,0 +1,421 @@
+import type { MemoryStore, RedeemRequest, Right, SettleRequest, State, TicketForm } from '@sotto/state';
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import { type Charge, ControlTruth, fundsOf, type KeyTruth, type Message, walletIds } from './control-truth.ts';
+import { outcome, settlementOf } from './fixtures.ts';
+import type { History, Operation, Redeem, StepRight } from './history.ts';
+import { ageKeys, asSnapshot, readShard, type StoredShard } from './read-shard.ts';
+
+export interface Stage {
+  readonly redis: State;
+  readonly memory: State;
+  /** What the memory driver keeps. */
+  readonly store: MemoryStore;
+  /** The Redis behind the driver, in the same database. */
+  readonly raw: Redis;
+  /** What both drivers take for the time. */
+  readonly clock: { now: number };
+  /** How often each kind of reply was seen. */
+  readonly seen: Map<string, number>;
+}
+
+const shard = 3;
+const prefix = `sotto:{w${shard}}:`;
+/** No redeem arrives later than this after its hold was ended: so long is an ended hold remembered. */
+const endedIsRememberedMs = 60_000;
+const graceMs = 5_000;
+const declaration = { payload: 'what is held', mac: 'mac' };
+
+/** Runs one history through both drivers; throws where they differ or where a rule about money is broken. */
+export async function runHistory(stage: Stage, { unitNusd, projectedAtFirst, operations }: History): Promise<void> {
+  const run = new HistoryRun(stage, unitNusd);
+  await run.open();
+  if (projectedAtFirst) await run.deliverAll();
+  await run.check();
+  for (const step of operations) {
+    await run.apply(step);
+    await run.check();
+  }
+  await run.finish();
+}
+
+/** A request that a broker has made; it is the same each time that it is sent, but for the plan's generation. */
+interface Sent {
+  readonly request: Omit<RedeemRequest, 'generation'>;
+  readonly key: KeyTruth | undefined;
+}
+
+class HistoryRun {
+  readonly #stage: Stage;
+  readonly #truth: ControlTruth;
+  readonly #minted = new Map<
+    string,
+    { readonly key: KeyTruth; readonly generation: number; readonly form: TicketForm; readonly expiresAt: number }
+  >();
+  readonly #sent: Sent[] = [];
+  readonly #settlements = new Map<string, SettleRequest>();
+  readonly #closedUntil = new Map<string, number>();
+  readonly #usedTickets = new Set<string>();
+  readonly #charged = new Set<string>();
+  #epoch = 0;
+  /** Holds that were there once. */
+  readonly #ended: {
+    readonly holdId: string;
+    readonly walletId: string;
+    readonly keyHash: string;
+    readonly amountNusd: bigint;
+  }[] = [];
+  readonly #readIds: { readonly redis: string; readonly memory: string }[] = [];
+  #before: StoredShard | undefined;
+
+  constructor(stage: Stage, unitNusd: bigint) {
+    this.#stage = stage;
+    this.#truth = new ControlTruth(shard, unitNusd);
+  }
+
+  async apply(step: Operation): Promise<void> {
+    const { redis, memory, raw, clock } = this.#stage;
+    switch (step.op) {
+      case 'deposit':
+        return this.#truth.deposit(step.wallet, step.units);
+      case 'change_key':
+        return this.#truth.changeKey(step.key, step.change);
+      case 'deliver':
+        return this.#deliver(newest(this.#truth.messages, step.message));
+      case 'mint':
+        return this.#mint(step);
+      case 'peek': {
+        const { right, key } = this.#rightOf(step.right);
+        const generation = this.#generationOf(right, key, step.staleBy);
+        await this.#both('peek', (state) => state.peek({ shard, right, generation }));
+        return;
+      }
+      case 'redeem':
+        return this.#redeem(step);
+      case 'cancel': {
+        const sent = step.beforeRedeem ? undefined : newest(this.#sent, step.hold);
+        const holdId = sent?.request.holdId ?? this.#nextHoldId;
+        await this.#both('cancel', (state) => state.cancel(shard, holdId));
+        // Undone: the ticket that it used is as it was before.
+        const used = sent?.request.right.kind === 'ticket' && this.#before?.holds.has(holdId);
+        if (used && sent.request.right.kind === 'ticket' && !(await this.#isHeld(holdId))) {
+          this.#usedTickets.delete(sent.request.right.ticketHash);
+        }
+        this.#closedUntil.set(holdId, clock.now + endedIsRememberedMs);
+        return;
+      }
+      case 'settle':
+        return this.#settle(newest(this.#sent, step.hold), step);
+      case 'read_settlements':
+        await this.#readSettlements(step.limit);
+        return;
+      case 'acknowledge': {
+        const entry = newest(this.#readIds, step.entry);
+        if (entry === undefined) return;
+        await this.#both('acknowledge', (state) =>
+          state.acknowledge(shard, state === memory ? entry.memory : entry.redis),
+        );
+        const [ofRedis, ofMemory] = [await outcome(redis.watermark(shard)), await outcome(memory.watermark(shard))];
+        if (!('answer' in ofRedis) || !('answer' in ofMemory)) return expect(ofRedis).toEqual(ofMemory);
+        const known = [...this.#readIds, { redis: '0-0', memory: '0-0' }];
+        expect(known).toContainEqual({ redis: ofRedis.answer.streamId, memory: ofMemory.answer.streamId });
+        expect(ofRedis.answer.epoch).toBe(ofMemory.answer.epoch);
+        return;
+      }
+      case 'lookup_key':
+        await this.#both('lookup', (state) => state.lookupKey(this.#truth.keys[step.key]?.keyHash ?? 'unknown'));
+        return;
+      case 'read_wallet':
+        await this.#both('read wallet', (state) => state.readWallet(shard, walletIds[step.wallet] ?? 'unknown'));
+        return;
+      case 'reap':
+        await this.#both('reap', (state) => state.reap(shard, graceMs));
+        return;
+      case 'join': {
+        const declarations = { nothing: undefined, something: declaration, renewal: 'renewal' } as const;
+        const request = { declaration: declarations[step.declares], leaseMs: step.leaseS * 1000 };
+        await this.#both('join', (state) => state.join(shard, request));
+        return;
+      }
+      case 'leave':
+        await this.#both('leave', (state) => state.leave(shard));
+        return;
+      case 'end_epoch':
+        await this.#both('end', (state) => state.discardEpoch(shard, this.#epoch));
+        if (step.begins) await this.#begin();
+        return;
+      case 'admit_declared': {
+        const leaseMs = step.leaseS * 1000;
+        const held = [...(this.#before?.holds ?? [])].map(([holdId, amount]) => ({ holdId, ...amount }));
+        const lost = this.#ended.slice(-step.holds);
+        const holds = [...held.slice(0, 1), ...lost];
+        await this.#both('admit', (state) =>
+          state.admitDeclared(shard, 'another', {
+            leaseMs,
+            holds,
+            charges: [],
+          }),
+        );
+        return;
+      }
+      case 'open_epoch':
+        await this.#both('open', (state) => state.openEpoch(shard));
+        return;
+      case 'forget_step': {
+        const { client } = memory.membership.caller(shard);
+        const member = this.#stage.store.shard(shard).contents.members.get(client);
+        if (member === undefined || member.steps === 0 || member.lapsedAt !== undefined) return;
+        member.steps -= 1;
+        await raw.hincrby(`${prefix}clients`, `${client} n`, -1);
+        return;
+      }
+      case 'advance':
+        clock.now += step.seconds * 1000;
+        return ageKeys(raw, step.seconds * 1000);
+      default:
+        throw new Error(`no such step: ${step satisfies never}`);
+    }
+  }
+
+  /** What holds after every step. */
+  async check(): Promise<void> {
+    const { raw, store, redis, memory } = this.#stage;
+    const stored = await readShard(raw, prefix);
+    expect(asSnapshot(stored)).toEqual(store.shard(shard).snapshot());
+    expect(redis.membership.caller(shard)).toEqual(memory.membership.caller(shard));
+    if (stored.epoch !== undefined) this.#epoch = stored.epoch.id;
+    for (const [holdId, amount] of this.#before?.holds ?? []) {
+      if (!stored.holds.has(holdId)) this.#ended.push({ holdId, ...amount });
+    }
+    for (const [walletId, { heldNusd, unbookedNusd }] of stored.wallets) {
+      expect({ heldNusd, unbookedNusd }).toEqual(sumsOf(stored, (amount) => amount.walletId === walletId));
+    }
+    for (const [keyHash, { heldNusd, unbookedNusd }] of stored.keys) {
+      expect({ heldNusd, unbookedNusd }).toEqual(sumsOf(stored, (amount) => amount.keyHash === keyHash));
+    }
+    for (const holdId of stored.notes.keys()) {
+      if (this.#before?.notes.has(holdId)) continue;
+      expect(this.#charged.has(holdId), 'a hold charged twice').toBe(false);
+      this.#charged.add(holdId);
+    }
+    this.#before = stored;
+  }
+
+  /** Sees to it that money moves: an epoch that is open, and a process that is in it. */
+  async open(): Promise<void> {
+    await this.#begin();
+    const join = () => this.#both('join', (state) => state.join(shard, { declaration: undefined, leaseMs: 1_000_000 }));
+    for (let tries = 0; tries < 5; tries += 1) {
+      if ((await join())?.result === 'joined') break;
+      await this.#begin();
+    }
+    await this.#both('open', (state) => state.openEpoch(shard));
+  }
+
+  async #begin(): Promise<void> {
+    await this.#both('begin', (state) => state.beginEpoch(shard, this.#epoch + 1));
+    const { epoch } = await this.#stage.memory.readMembers(shard);
+    this.#epoch = epoch ?? this.#epoch;
+  }
+
+  async #isHeld(holdId: string): Promise<boolean> {
+    return this.#stage.store.shard(shard).contents.holds.has(holdId);
+  }
+
+  async deliverAll(): Promise<void> {
+    for (const message of this.#truth.messages) await this.#deliver(message);
+  }
+
+  /** In the end everything is settled or reaped, and booked, however late: then nothing is held, and the ledger agrees. */
+  async finish(): Promise<void> {
+    await this.open();
+    await this.check();
+    const open = this.#sent.filter(({ request }) => this.#before?.holds.has(request.holdId));
+    for (const [place, sent] of open.entries()) {
+      if (place % 2 === 0) await this.#settle(sent, { percent: 100, tokens: 1 });
+    }
+    await this.apply({ op: 'advance', seconds: 2000 });
+    await this.apply({ op: 'reap' });
+    await this.apply({ op: 'advance', seconds: 10 });
+    await this.apply({ op: 'reap' });
+    await this.open();
+    while ((await this.#readSettlements(100)) > 0);
+    for (const message of this.#truth.messages.toReversed()) await this.#deliver(message);
+    await this.check();
+    const ended = { heldNusd: 0n, unbookedNusd: 0n };
+    expect([...(this.#before?.holds ?? []), ...(this.#before?.notes ?? [])]).toEqual([]);
+    for (const [wallet, { balanceNusd, version }] of this.#truth.accounts.entries()) {
+      const stored = this.#before?.wallets.get(walletIds[wallet] ?? '');
+      expect(stored).toEqual({ ...ended, fundsNusd: balanceNusd, version });
+    }
+    for (const key of this.#truth.keys) {
+      expect(this.#before?.keys.get(key.keyHash)).toMatchObject({ ...ended, fundsNusd: fundsOf(key) ?? 0n });
+    }
+  }
+
+  get #nextHoldId(): string {
+    return `hold-${this.#sent.length}`;
+  }
+
+  /** Asks both drivers; their answers must be the same. */
+  async #both<T>(name: string, call: (state: State) => Promise<T>): Promise<T | undefined> {
+    const { redis, memory, seen } = this.#stage;
+    const [ofRedis, ofMemory] = [await outcome(call(redis)), await outcome(call(memory))];
+    expect(ofRedis, name).toEqual(ofMemory);
+    const answer = 'answer' in ofRedis ? ofRedis.answer : undefined;
+    const kind = `${name}: ${'answer' in ofRedis ? kindOf(answer) : 'unavailable'}`;
+    seen.set(kind, (seen.get(kind) ?? 0) + 1);
+    return answer;
+  }
+
+  async #deliver(message: Message | undefined): Promise<void> {
+    if (message === undefined) return;
+    await this.#both(message.to, (state) => {
+      if (message.to === 'books') return state.book(message.charges);
+      if (message.to === 'key') return state.putKey(message.projection);
+      const { walletId, balanceNusd, version } = message;
+      return state.putWallet({ shard, walletId, balanceNusd, version });
+    });
+  }
+
+  async #mint({ ticket, key: index, ttlS, form }: Extract<Operation, { op: 'mint' }>): Promise<void> {
+    const { now } = this.#stage.clock;
+    const key = this.#truth.keys[index];
+    const ticketHash = `ticket-${ticket}`;
+    const earlier = this.#minted.get(ticketHash);
+    // A mint arrives again for the key it was for and within the life of its ticket; another ticket has another hash.
+    if (key === undefined || (earlier !== undefined && (earlier.key !== key || earlier.expiresAt <= now))) return;
+    const ttlMs = ttlS * 1000;
+    const reply = await this.#both('mint', (state) =>
+      state.mint({
+        shard,
+        ticketHash,
+        walletId: walletIds[key.wallet] ?? '',
+        keyHash: key.keyHash,
+        generation: key.generation,
+        form,
+        ttlMs,
+      }),
+    );
+    if (reply?.result !== 'minted' || earlier !== undefined) return;
+    this.#minted.set(ticketHash, { key, generation: key.generation, form, expiresAt: now + ttlMs });
+  }
+
+  async #redeem(step: Redeem): Promise<void> {
+    const { now } = this.#stage.clock;
+    const earlier = step.again === undefined ? undefined : newest(this.#sent, step.again);
+    const { request, key } = earlier ?? this.#send(step);
+    const { right, holdId, amountNusd } = request;
+    if (step.delayed || (this.#closedUntil.get(holdId) ?? Number.POSITIVE_INFINITY) <= now) return;
+    const generation = this.#generationOf(right, key, step.staleBy);
+    const available = availableIn(this.#before, key);
+    const reply = await this.#both('redeem', (state) => state.redeem({ ...request, generation }));
+    if (reply?.result === 'admitted' && !this.#before?.holds.has(holdId)) {
+      expect(amountNusd, 'admitted beyond the wallet').toBeLessThanOrEqual(available.walletNusd);
+      expect(amountNusd, 'admitted beyond the key').toBeLessThanOrEqual(available.keyNusd ?? amountNusd);
+      if (right.kind !== 'ticket') return;
+      expect(this.#usedTickets.has(right.ticketHash), 'a ticket admitted twice').toBe(false);
+      this.#usedTickets.add(right.ticketHash);
+    }
+    if (reply?.result === 'insufficient') {
+      const there = reply.scope === 'wallet' ? available.walletNusd : available.keyNusd;
+      expect(amountNusd, 'refused though it is there').toBeGreaterThan(there ?? amountNusd);
+    }
+  }
+
+  #rightOf(step: StepRight): { readonly right: Right; readonly key: KeyTruth | undefined } {
+    if ('key' in step) {
+      const key = this.#truth.keys[step.key];
+      return { key, right: { kind: 'key', keyHash: key?.keyHash ?? 'unknown' } };
+    }
+    const [ticketHash, ticket] = newest([...this.#minted], step.ticket) ?? ['forged', undefined];
+    return { key: ticket?.key, right: { kind: 'ticket', ticketHash } };
+  }
+
+  /** The generation that a request of this right names, if its ticket does not say it. */
+  #generationOf(right: Right, key: KeyTruth | undefined, staleBy: number): number | undefined {
+    const ticket = right.kind === 'ticket' ? this.#minted.get(right.ticketHash) : undefined;
+    return ticket?.form === 2 ? undefined : (ticket?.generation ?? key?.generation ?? 1) - staleBy;
+  }
+
+  #send(step: Redeem): Sent {
+    const { right, key } = this.#rightOf(step.right);
+    const sent: Sent = {
+      key,
+      request: {
+        shard,
+        right,
+        holdId: this.#nextHoldId,
+        amountNusd: BigInt(step.units) * this.#truth.unitNusd + BigInt(step.oddNusd),
+        estimatedTokens: step.tokens,
+      },
+    };
+    this.#sent.push(sent);
+    return sent;
+  }
+
+  async #settle(sent: Sent | undefined, { percent, tokens }: { percent: number; tokens: number }): Promise<void> {
+    if (sent === undefined) return;
+    const { holdId, amountNusd } = sent.request;
+    // A broker that sends a settlement again sends the same one.
+    const settlement =
+      this.#settlements.get(holdId) ?? this.#settlement(sent, (amountNusd * BigInt(percent)) / 100n, tokens);
+    this.#settlements.set(holdId, settlement);
+    await this.#both('settle', async (state) => ({ told: (await state.settle(settlement)) !== undefined }));
+    this.#closedUntil.set(holdId, this.#stage.clock.now + endedIsRememberedMs);
+  }
+
+  #settlement({ request: { holdId }, key }: Sent, chargeNusd: bigint, usedTokens: number): SettleRequest {
+    const charge: Charge = { holdId, keyHash: key?.keyHash, chargeNusd: chargeNusd.toString() };
+    const entry = { payload: JSON.stringify(charge), mac: `mac of ${holdId}` };
+    const isRelease = chargeNusd === 0n && usedTokens === 0;
+    return settlementOf({ shard, holdId, chargeNusd, usedTokens, entry: isRelease ? undefined : entry });
+  }
+
+  async #readSettlements(limit: number): Promise<number> {
+    const { redis, memory } = this.#stage;
+    const last = this.#readIds.at(-1) ?? { redis: '0-0', memory: '0-0' };
+    const ofRedis = await redis.readSettlements(shard, last.redis, limit);
+    const ofMemory = await memory.readSettlements(shard, last.memory, limit);
+    const content = ({ payload, mac }: (typeof ofRedis)[number]) => ({ payload, mac });
+    expect(ofRedis.map(content)).toEqual(ofMemory.map(content));
+    for (const [place, { streamId }] of ofRedis.entries()) {
+      this.#readIds.push({ redis: streamId, memory: ofMemory[place]?.streamId ?? '' });
+    }
+    this.#truth.book(ofRedis.map(({ payload }): Charge => JSON.parse(payload)));
+    return ofRedis.length;
+  }
+}
+
+const newest = <T>(list: readonly T[], place: number): T | undefined =>
+  list.at(-1 - (place % Math.max(1, list.length)));
+
+function availableIn(
+  stored: StoredShard | undefined,
+  key: KeyTruth | undefined,
+): { walletNusd: bigint; keyNusd: bigint | undefined } {
+  const wallet = stored?.wallets.get(walletIds[key?.wallet ?? -1] ?? '');
+  const limit = stored?.keys.get(key?.keyHash ?? '');
+  return {
+    walletNusd: wallet === undefined ? -1n : wallet.fundsNusd - wallet.heldNusd - wallet.unbookedNusd,
+    keyNusd: limit?.limited ? limit.fundsNusd - limit.heldNusd - limit.unbookedNusd : undefined,
+  };
+}
+
+function sumsOf(
+  stored: StoredShard,
+  isOf: (amount: { walletId: string; keyHash: string }) => boolean,
+): { heldNusd: bigint; unbookedNusd: bigint } {
+  const sum = (amounts: StoredShard['holds']): bigint =>
+    [...amounts.values()].filter(isOf).reduce((total, { amountNusd }) => total + amountNusd, 0n);
+  return { heldNusd: sum(stored.holds), unbookedNusd: sum(stored.notes) };
+}
+
+/** A reply in a word or two. */
+function kindOf(answer: unknown): string {
+  if (typeof answer === 'number') return answer > 0 ? 'some' : 'none';
+  if (typeof answer !== 'object' || answer === null) return String(answer);
+  const detail = 'by' in answer ? ` ${answer.by}` : 'scope' in answer ? ` ${answer.scope}` : '';
+  if ('result' in answer) return `${answer.result}${detail}`;
+  return 'told' in answer ? String(answer.told) : 'some';
+}

@@ -1,0 +1,248 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runCli } from '@sotto/control';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const lists = fileURLToPath(new URL('lists/', import.meta.url));
+const registry = join(root, 'apps/confidential/providers.yaml');
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-catalog-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs `sotto-control catalog` in this process: starting one for each case would take minutes. */
+async function catalog(
+  args: readonly string[],
+  { environment = {}, input = '' }: { readonly environment?: Record<string, string>; readonly input?: string } = {},
+): Promise<Ran> {
+  const out: string[] = [];
+  const error: string[] = [];
+  const code = await runCli(['catalog', ...args], {
+    environment,
+    readInput: async () => input,
+    out: (line) => out.push(line),
+    error: (line) => error.push(line),
+  });
+  return { code, out: out.join('\n'), error: error.join('\n') };
+}
+
+function inShell(
+  script: string,
+  { cwd, env }: { readonly cwd: string; readonly env: Record<string, string> },
+): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile('bash', ['-ec', script], { cwd, env: { PATH: process.env.PATH ?? '', ...env } }, (failure, out, error) => {
+      resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out: out.trim(), error: error.trim() });
+    });
+  });
+}
+
+const listOf = (name: string): string => join(lists, `${name}.json`);
+
+describe('sotto-control catalog import', () => {
+  it("makes a catalog of OpenRouter's list that passes the check, and says what it left out", async () => {
+    const out = join(folder, 'openrouter.yaml');
+    const made = await catalog(['import', listOf('openrouter'), '--provider', 'openrouter', '--out', out]);
+    expect(made).toMatchObject({ code: 0, out: `${out}: 4 models, 4 left out` });
+    expect(made.error.split('\n')).toEqual([
+      'left out: meta-llama/llama-3.3-70b-instruct:free: it is the variant `:free` of another model',
+      'left out: openrouter/auto: it has no fixed price',
+      'left out: google/gemini-2.5-flash-image: it makes image, which no list prices as a catalog does',
+      'left out: stealth/horizon: it is free: a price of 0 is for you to write',
+    ]);
+    expect(await catalog(['check', out, '--registry', registry])).toEqual({
+      code: 0,
+      out: `${out}: 4 models, 4 routes, nothing wrong`,
+      error: '',
+    });
+    const text = await readFile(out, 'utf8');
+    expect(text).toContain('pricing: { input: 0.13, output: 0.38 }');
+    expect(text).toContain('tiers: [ { above_prompt_tokens: 272000, input: 5, output: 22.5, cached_input: 0.5 } ]');
+    expect(text).toContain('reasoning: { efforts: [ none, low, medium, high, xhigh ], can_disable: true }');
+    // Nova charges for each image beside the tokens.
+    expect(text).not.toMatch(/nova-lite-v1\n(.*\n){2}.*vision/);
+    expect(text).not.toContain(lists);
+  });
+
+  it("makes one of OpenAI's own list where the prices are given, and of Together's where they are not", async () => {
+    const refused = await catalog(['import', listOf('openai'), '--provider', 'openai']);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.error).toMatch(/gpt-4\.1: the list has no price for it: give one with --input-price/);
+    expect(refused.error).toMatch(/no model of the list can be taken over; nothing was written$/);
+    const prices = ['--input-price', '2', '--output-price', '8', '--context-length', '1047576'];
+    const made = await catalog(['import', '-', '--provider', 'openai', '--as-of', '2026-11-01', ...prices], {
+      input: await readFile(listOf('openai'), 'utf8'),
+    });
+    expect(made.code).toBe(0);
+    expect(made.out).toMatch(/id: openai\/gpt-4\.1\n[\s\S]*id: openai\/text-embedding-3-small\n/);
+    expect(made.out).toContain('as_of: 2026-11-01');
+    expect(made.error).toMatch(/3 models, 3 left out$/);
+    const together = await catalog([
+      'import',
+      listOf('together'),
+      '--provider',
+      'together',
+      '--privacy-class',
+      'private',
+    ]);
+    expect(together.out).toMatch(
+      /id: meta-llama\/llama-3\.3-70b-instruct-turbo\n[\s\S]*upstream_model: meta-llama\/Llama-3\.3-70B/,
+    );
+    expect(together.out).toContain('privacy_class: private');
+  });
+
+  it('writes the same file for the same list, and never over another one without --force', async () => {
+    const out = join(folder, 'deep', 'once.yaml');
+    const args = ['import', listOf('together'), '--provider', 'together', '--out', out, '--as-of', '2026-11-01'];
+    expect((await catalog(args)).out).toBe(`${out}: 2 models, 1 left out`);
+    const text = await readFile(out, 'utf8');
+    expect((await catalog(args)).out).toBe(`${out}: 2 models, 1 left out, as it was`);
+    await writeFile(out, '# mine\n');
+    expect(await catalog(args)).toMatchObject({
+      code: 1,
+      error: expect.stringMatching(/is there and differs: --force replaces it$/),
+    });
+    expect(await readFile(out, 'utf8')).toBe('# mine\n');
+    expect((await catalog([...args, '--force'])).code).toBe(0);
+    expect(await readFile(out, 'utf8')).toBe(text);
+  });
+
+  describe('from a URL', () => {
+    const list = createServer((request, response) => {
+      const known = request.headers.authorization === 'Bearer sk-test' || request.url === '/open/models?key=SECRET';
+      if (request.url === '/broken/models') response.end('<html>');
+      else if (!known) response.writeHead(401).end();
+      else void readFile(listOf('together')).then((body) => response.end(body));
+    });
+    let origin: string;
+    beforeAll(async () => {
+      await new Promise<void>((resolve) => list.listen(0, '127.0.0.1', resolve));
+      origin = `http://127.0.0.1:${(list.address() as AddressInfo).port}`;
+    });
+    afterAll(() => list.close());
+
+    it('asks with the key of the environment, and says when one is wanted', async () => {
+      const args = ['import', `${origin}/v1/models`, '--provider', 'together'];
+      expect(await catalog(args)).toMatchObject({
+        code: 1,
+        error: expect.stringMatching(/answered 401: name its key with --api-key-env$/),
+      });
+      const keyed = [...args, '--api-key-env', 'LIST_KEY'];
+      expect(await catalog(keyed)).toMatchObject({ code: 1, error: expect.stringMatching(/LIST_KEY.* is not set$/) });
+      const made = await catalog(keyed, { environment: { LIST_KEY: 'sk-test' } });
+      expect(made.code).toBe(0);
+      expect(made.out).toContain(`from ${origin}/v1/models.`);
+      expect(made.out).not.toContain('sk-test');
+    });
+
+    it('keeps what may be secret in an address to itself', async () => {
+      const made = await catalog(['import', `${origin}/open/models?key=SECRET`, '--provider', 'together']);
+      expect(made.code).toBe(0);
+      expect(made.out + made.error).not.toContain('SECRET');
+    });
+
+    it.each([
+      ['/broken/models', /is no JSON$/],
+      ['/nothing', /answered 401/],
+    ])('refuses %s', async (path, reason) => {
+      const ran = await catalog(['import', origin + path, '--provider', 'together']);
+      expect(ran).toMatchObject({ code: 1, out: '', error: expect.stringMatching(reason) });
+    });
+  });
+
+  it.each([
+    [['import'], 2, /takes a file, a URL or `-`, and --provider/],
+    [['import', 'x.json'], 2, /and --provider/],
+    [['import', 'x.json', '--provider', 'Not An Id'], 2, /and --provider/],
+    [['import', 'x.json', '--provider', 'acme', '--privacy-class', 'secret'], 2, /--privacy-class takes anonymous/],
+    [['import', 'x.json', '--provider', 'acme', '--as-of', 'yesterday'], 2, /--as-of takes a date/],
+    [['import', 'x.json', '--provider', 'acme', '--input-price', '-1'], 2, /usage: sotto-control catalog import/],
+    [['import', 'x.json', '--provider', 'acme', '--input-price', 'cheap'], 2, /--input-price takes USD/],
+    [['import', 'x.json', '--provider', 'acme', '--colour', 'red'], 2, /^usage: sotto-control catalog import/],
+    [['import', 'no-such-file.json', '--provider', 'acme'], 1, /no-such-file\.json cannot be read/],
+    [['import', registry, '--provider', 'acme'], 1, /is no JSON/],
+    [['import', join(root, 'package.json'), '--provider', 'acme'], 1, /is no list of models: it takes/],
+    [['import', 'http://models.example/v1/models', '--provider', 'acme'], 1, /must be https/],
+    [['check'], 2, /takes a catalog file/],
+    [['check', 'no-such-file.yaml'], 1, /cannot be read/],
+  ])('refuses %j with %i and a reason', async (args, code, reason) => {
+    expect(await catalog(args)).toMatchObject({ code, out: '', error: expect.stringMatching(reason) });
+  });
+});
+
+describe('sotto-control catalog check', () => {
+  it('tells warnings from problems: they leave the exit code at 0', async () => {
+    const file = join(folder, 'free.yaml');
+    const text = `models:
+  - id: acme/small
+    model_type: text
+    context_length: 1000
+    as_of: 2020-01-01
+    routes:
+      - {provider: openai, upstream_model: m, privacy_class: anonymous, pricing: {input: 0, output: 2}}
+`;
+    await writeFile(file, text);
+    const ran = await catalog(['check', file]);
+    expect(ran.code).toBe(0);
+    expect(ran.error).toMatch(
+      /free\.yaml:5: warning: acme\/small: as of 2020-01-01, \d+ days ago: look the facts up again/,
+    );
+    expect(ran.error).toMatch(/free\.yaml:7: warning: acme\/small: the input price of openai is 0/);
+    expect(ran.out).toMatch(
+      /1 models, 1 routes, nothing wrong, 2 to look at\nproviders and privacy classes were not compared/,
+    );
+    await writeFile(file, text.replace('anonymous', 'tee'));
+    const refused = await catalog(['check', file, '--registry', registry]);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.error).toMatch(/free\.yaml:7: acme\/small: openai may claim at most anonymous for m/);
+  });
+
+  it('finds nothing wrong with the built-in catalog but, some day, its age', async () => {
+    const ran = await catalog(['check', join(root, 'apps/control/catalog.yaml'), '--registry', registry]);
+    expect(ran.code).toBe(0);
+    expect(ran.error.replace(/^.*:\d+: warning: the file: as of .* look the facts up again$/m, '')).toBe('');
+    expect(ran.out).toMatch(/: \d{2} models, \d{2} routes, nothing wrong/);
+  });
+});
+
+describe('the built-in catalog', () => {
+  it('has a model for the key of every built-in provider', async () => {
+    const ids = [...(await readFile(registry, 'utf8')).matchAll(/^ {2}- id: (\S+)$/gm)].map(([, id]) => id);
+    const text = await readFile(join(root, 'apps/control/catalog.yaml'), 'utf8');
+    expect(ids.length).toBeGreaterThanOrEqual(10);
+    expect(ids.filter((id) => !text.includes(`- provider: ${id}\n`))).toEqual([]);
+  });
+});
+
+describe('docs/guides/catalog.md', () => {
+  it('has commands that work as they stand', async () => {
+    const guide = await readFile(join(root, 'docs/guides/catalog.md'), 'utf8');
+    const script = /<!-- test: import -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? '';
+    const place = join(folder, 'guide');
+    await mkdir(place);
+    await copyFile(listOf('openrouter'), join(place, 'models.json'));
+    await copyFile(registry, join(place, 'providers.yaml'));
+    // npm would go to the root of the project: here the files that the guide speaks of stand elsewhere.
+    const npm = 'npm() { shift 3; "$NODE" --conditions=@sotto/source "$ROOT/apps/control/src/main.ts" "$@"; }';
+    const env = { NODE: process.execPath, ROOT: root };
+    const ran = await inShell(`${npm}\n${script}`, { cwd: place, env });
+    expect(ran, ran.error).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('4 models, 4 routes, nothing wrong'),
+    });
+  });
+});

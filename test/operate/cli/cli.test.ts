@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { apiKeyKind, hashSecret } from '@sotto/state';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fromSource } from '../../kit/from-source.ts';
+import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+let postgres: TestPostgres;
+let databaseUrl: string;
+let folder: string;
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  databaseUrl = await postgres.createDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'sotto-cli-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await postgres.stop();
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs `sotto-control` as a process of its own. */
+function control(
+  args: readonly string[],
+  environment: Record<string, string> = { DATABASE_URL: databaseUrl },
+): Promise<Ran> {
+  const command = [...fromSource, 'apps/control/src/main.ts', ...args];
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      command,
+      { cwd: root, env: { PATH: process.env.PATH ?? '', ...environment } },
+      (failure, out, error) => {
+        resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out: out.trim(), error: error.trim() });
+      },
+    );
+  });
+}
+
+describe('sotto-control', () => {
+  it('explains itself, and says how a command is called', async () => {
+    const help = await control([]);
+    expect(help.code).toBe(0);
+    for (const command of [
+      'serve',
+      'migrate',
+      'catalog check',
+      'catalog import',
+      'account create',
+      'account credit',
+      'key create',
+    ]) {
+      expect(help.out).toContain(`sotto-control ${command}`);
+    }
+    expect(await control(['dance'])).toMatchObject({ code: 2 });
+    expect(await control(['key', 'create', '--nonsense'])).toMatchObject({
+      code: 2,
+      error: expect.stringMatching(/^usage: sotto-control key create/),
+    });
+  });
+
+  it('names the variable that is missing', async () => {
+    expect(await control(['migrate'], {})).toMatchObject({
+      code: 1,
+      error: expect.stringMatching(/DATABASE_URL is not set: it takes a URL/),
+    });
+    expect(await control(['serve'])).toMatchObject({
+      code: 1,
+      error: expect.stringMatching(/REDIS_URL is not set|_KEY is not set|SESSION_SECRET is not set/),
+    });
+  });
+
+  it('makes an account with money and a key', async () => {
+    expect(await control(['migrate'])).toMatchObject({ code: 0, out: 'the schema is up to date' });
+    expect(await control(['migrate'])).toMatchObject({ code: 0 });
+    const account = await control(['account', 'create', '--name', 'Ada']);
+    expect(account.out).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await control(['account', 'credit', account.out, '12.5', '--reference', 'inv-1'])).toMatchObject({
+      out: 'balance: 12.5 USD',
+    });
+    expect(await control(['account', 'credit', account.out, '12.5', '--reference', 'inv-1'])).toMatchObject({
+      out: 'balance: 12.5 USD',
+    });
+    expect(await control(['account', 'credit', account.out, '0.000000001', '--reference', 'inv-2'])).toMatchObject({
+      out: 'balance: 12.500000001 USD',
+    });
+    const key = await control(['key', 'create', '--account', account.out, '--name', 'first', '--limit', '5']);
+    expect(apiKeyKind(key.out)).toBe('inference');
+    const pool = new pg.Client({ connectionString: databaseUrl });
+    pool.on('error', () => {});
+    await pool.connect();
+    const { rows } = await pool.query('select hash, name, credit_limit_nusd, openai_compatible from api_keys');
+    expect(rows).toEqual([
+      { hash: hashSecret(key.out), name: 'first', credit_limit_nusd: '5000000000', openai_compatible: true },
+    ]);
+    await pool.end();
+  });
+
+  it('checks a billing file, with the cost of each package or the line of each problem', async () => {
+    const builtIn = await control(['billing', 'check', 'apps/control/billing.yaml']);
+    expect(builtIn).toMatchObject({ code: 0, out: expect.stringContaining('usd-25: 25 USD, and 1.25 USD fee') });
+    const file = join(folder, 'billing.yaml');
+    const text = await readFile(join(root, 'apps/control/billing.yaml'), 'utf8');
+    await writeFile(file, text.replace('amount: 25}', 'amount: 25.001}'));
+    const line = text.slice(0, text.indexOf('amount: 25}')).split('\n').length;
+    expect(await control(['billing', 'check', file])).toMatchObject({
+      code: 1,
+      error: `${file}:${line}: packages.1.amount: must be whole cents, 0 or more`,
+    });
+  });
+
+  it.each([
+    [['order', 'refund', 'nothing', '1'], /takes the id of an order/],
+    [['order', 'refund', '00000000-0000-4000-8000-000000000000', '0'], /all that was returned/],
+    [['order', 'refund', '00000000-0000-4000-8000-000000000000', '1'], /there is no order/],
+    [['account', 'credit', 'nobody', '1', '--reference', 'x'], /takes the id of an account/],
+    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1', '--reference', 'x'], /there is no account/],
+    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '-1', '--reference', 'x'], /ERR|usage|amount/],
+    [
+      ['account', 'credit', '00000000-0000-4000-8000-000000000000', '1.0000000001', '--reference', 'x'],
+      /at most nine decimals/,
+    ],
+    [['account', 'credit', '00000000-0000-4000-8000-000000000000', '1'], /--reference takes/],
+    [
+      ['key', 'create', '--account', '00000000-0000-4000-8000-000000000000', '--kind', 'royal'],
+      /takes inference or management/,
+    ],
+  ])('refuses %j with a reason', async (args, reason) => {
+    const ran = await control(args);
+    expect(ran.code).toBeGreaterThan(0);
+    expect(ran.error).toMatch(reason);
+  });
+
+  it('checks a catalog against a registry, each problem with its line', async () => {
+    const registry = join(folder, 'providers.yaml');
+    const catalog = join(folder, 'catalog.yaml');
+    await writeFile(
+      registry,
+      'providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "https://api.acme.example/v1", privacy_class: private}\n',
+    );
+    const route = (provider: string, pricing: string) =>
+      `      - {provider: ${provider}, upstream_model: m, privacy_class: private, pricing: ${pricing}}\n`;
+    const model = 'models:\n  - id: acme/small\n    model_type: text\n    context_length: 1000\n    routes:\n';
+    await writeFile(catalog, model + route('acme', '{input: 1, output: 2}'));
+    expect(await control(['catalog', 'check', catalog, '--registry', registry], {})).toMatchObject({
+      code: 0,
+      out: `${catalog}: 1 models, 1 routes, nothing wrong`,
+    });
+    await writeFile(catalog, model + route('acme', '{input: 1}') + route('nobody', '{input: 1, output: 2}'));
+    const refused = await control(['catalog', 'check', catalog, '--registry', registry], {});
+    expect(refused.code).toBe(1);
+    expect(refused.error).toMatch(/catalog\.yaml:6: acme\/small: the route of acme lacks the price output/);
+    expect(refused.error).toMatch(/catalog\.yaml:7: acme\/small: provider nobody is not in the registry/);
+  });
+});

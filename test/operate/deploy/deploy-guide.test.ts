@@ -1,0 +1,291 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
+import { freePort } from '../../kit/free-port.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { until } from '../../kit/until.ts';
+import { problemOf } from './given-settings.ts';
+import { openSurroundings, type Surroundings } from './surroundings.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const guide = readFileSync(join(root, 'docs/guides/deploy.md'), 'utf8');
+const block = (name: string): string =>
+  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
+
+const units = ['sotto-control', 'sotto-broker'] as const;
+type Unit = (typeof units)[number];
+/** What a unit says, in order. */
+const settingsOf = (unit: Unit): (readonly [string, string])[] =>
+  [...readFileSync(join(root, `deploy/systemd/${unit}.service`), 'utf8').matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, value],
+  );
+const allOf = (unit: Unit, wanted: string): string[] =>
+  settingsOf(unit).flatMap(([name, value]) => (name === wanted ? [value] : []));
+
+let around: Surroundings | undefined;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sotto-test-systemd-'));
+  around = await openSurroundings('the guide for systemd');
+});
+afterAll(async () => {
+  await around?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts what a unit starts, as systemd would, with paths below `folder`. */
+function startUnit(unit: Unit): void {
+  const credentials = join(folder, 'run', unit);
+  mkdirSync(credentials, { recursive: true });
+  const below = (path: string): string => join(folder, path);
+  for (const credential of allOf(unit, 'LoadCredential')) {
+    const [name = '', path = ''] = credential.split(':');
+    cpSync(below(path), join(credentials, name));
+  }
+  const fromFiles = allOf(unit, 'EnvironmentFile').flatMap((path) =>
+    readFileSync(below(path.replace(/^-/, '')), 'utf8')
+      .split('\n')
+      .filter((line) => /^[A-Z]/.test(line)),
+  );
+  const lines = [...fromFiles, ...allOf(unit, 'Environment').map((line) => line.replace('%d', credentials))];
+  const environment = Object.fromEntries(
+    lines.map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
+  );
+  const [command = ''] = allOf(unit, 'ExecStart');
+  // LimitCORE=0 is systemd's to set; here prlimit sets it.
+  const child = spawn(
+    'prlimit',
+    ['--core=0:0', ...command.split(' ').map((word) => word.replace(/^\/opt/, below('/opt')))],
+    {
+      cwd: '/',
+      env: environment as Record<string, string>,
+    },
+  );
+  around?.adopt(child);
+}
+
+/** What systemd has to say against an installed unit. */
+function complaintsAbout(unit: string, place: string): string[] {
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+    noteSkip('the units, read by systemd', 'install it (`apt install systemd`).');
+    return [];
+  }
+  const { stderr } = spawnSync('systemd-analyze', ['verify', `--root=${place}`, `${unit}.service`], {
+    encoding: 'utf8',
+  });
+  return stderr
+    .split('\n')
+    .filter((line) => line.includes('sotto') && !/Failed to (load|create)|man page|\/bin\/kill/.test(line));
+}
+
+it('the units are of the form that systemd reads, and lock away all that a plane does not need', () => {
+  for (const unit of units) {
+    const settings = new Map(settingsOf(unit));
+    expect([...settings.keys()]).toEqual(
+      expect.arrayContaining(['DynamicUser', 'NoNewPrivileges', 'ProtectSystem', 'PrivateTmp', 'RestrictNamespaces']),
+    );
+    expect(settings.get('LimitCORE')).toBe('0');
+    // 5 s of going, 30 s of ending, and what is settled after it.
+    expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThanOrEqual(50);
+    const environment = Object.fromEntries(
+      [
+        ...readFileSync(join(root, `deploy/systemd/${unit.slice('sotto-'.length)}.env`), 'utf8').split('\n'),
+        ...allOf(unit, 'Environment'),
+      ]
+        .filter((line) => /^[A-Z]/.test(line))
+        .map((line) => [line.split('=', 1)[0], line.slice(line.indexOf('=') + 1)]),
+    ) as Record<string, string>;
+    expect(problemOf(unit === 'sotto-control' ? 'control' : 'broker', environment)).toBeUndefined();
+  }
+  const ofBroker = allOf('sotto-broker', 'LoadCredential').map((credential) => credential.split(':')[0]);
+  expect(ofBroker).toEqual(['redis_url', 'ticket_sealing_key', 'settlement_mac_key']);
+  expect(allOf('sotto-broker', 'LoadCredential')).toContain('redis_url:/etc/sotto/secrets/broker_redis_url');
+});
+
+it('the keeper is installed by its guide, and its unit is of the form that systemd reads', () => {
+  const script = documentedBlock('docs/guides/confidential-vm.md', 'keeper');
+  const place = join(folder, 'keeper-machine');
+  execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: folder, DESTDIR: place },
+    stdio: 'pipe',
+  });
+  const unit = readFileSync(join(place, 'etc/systemd/system/sotto-keeper.service'), 'utf8');
+  const command = /^ExecStart=(\S+) (\S+) (\S+)$/m.exec(unit)?.slice(1) ?? [];
+  const [node = '', flag = '', main = ''] = command.map((word) => word.replace(/^\/opt/, `${place}/opt`));
+  // Everything that it is given but the files, which the unit names as it finds them.
+  const given = readFileSync(join(place, 'etc/sotto/keeper.env'), 'utf8').match(/^[A-Z_]+=.*$/gm) ?? [];
+  const env = Object.fromEntries(given.map((line) => line.split('=', 2) as [string, string]));
+  const started = spawnSync(node, [flag, main], { encoding: 'utf8', env });
+  expect(started.stderr).toContain('sotto-keeper: TLS_CERT_FILE is not set');
+  const files = [...unit.matchAll(/([A-Z_]+_FILE)=%d\/(\S+)/g)].map(([, name, file]) => [name, file]);
+  expect(files).toEqual([
+    ['TLS_CERT_FILE', 'cert.pem'],
+    ['TLS_KEY_FILE', 'key.pem'],
+    ['PINS_FILE', 'pins.json'],
+    ['SECRETS_FILE', 'secrets.env'],
+  ]);
+  for (const [, file] of files) expect(unit).toContain(`LoadCredential=${file}:/etc/sotto/keeper/${file}`);
+  expect(complaintsAbout('sotto-keeper', place)).toEqual([]);
+});
+
+it('a broker whose secrets a keeper releases loads none from its machine', () => {
+  const dropIn = readFileSync(join(root, 'deploy/systemd/keeper.conf'), 'utf8');
+  const lines = dropIn.split('\n').filter((line) => /^[A-Z]/.test(line));
+  // Empty ones take away what the unit says.
+  expect(lines).toEqual([
+    'LoadCredential=',
+    'Environment=',
+    'Environment=NODE_ENV=production',
+    'EnvironmentFile=',
+    'EnvironmentFile=/etc/sotto/broker.env',
+  ]);
+});
+
+it('the commands of the guide, from an empty machine, give a service of two processes', async (context) => {
+  if (around === undefined) return context.skip('no Redis');
+  const { redis, postgres, provider, output } = around;
+  const path = process.env.PATH ?? '';
+  const run = (script: string, environment: Readonly<Record<string, string>> = {}): string =>
+    execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { PATH: path, HOME: folder, DESTDIR: folder, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  // The users of Redis, by redis-cli.
+  const told = `${block('redis-users')}\necho "$CONTROL_PASSWORD $BROKER_PASSWORD"`;
+  const passwords = run(told, { ADMIN_REDIS_URL: redis.url }).trim().split('\n').at(-1)?.split(' ');
+  const [REDIS_URL, BROKER_REDIS_URL] = ['control', 'broker'].map((user, at) =>
+    redis.url.replace('redis://', `redis://${user}:${passwords?.[at]}@`),
+  ) as [string, string];
+  run(block('systemd'), { DATABASE_URL: await postgres.createDatabase(), REDIS_URL, BROKER_REDIS_URL });
+  const secrets = join(folder, 'etc/sotto/secrets');
+  expect(readdirSync(secrets).sort()).toEqual([
+    ...['account_ref_key', 'broker_redis_url', 'database_url', 'providers.env', 'redis_url', 'session_secret'],
+    ...['settlement_mac_key', 'ticket_sealing_key'],
+  ]);
+  for (const unit of units) expect(complaintsAbout(unit, folder)).toEqual([]);
+
+  // "Put your names into control.env and broker.env, the keys of your providers into providers.env."
+  const ports = { control: await freePort(), broker: await freePort() };
+  const edit = (file: string, changes: Readonly<Record<string, string>>): void => {
+    const at = join(folder, 'etc/sotto', file);
+    let text = readFileSync(at, 'utf8');
+    for (const [name, value] of Object.entries(changes)) {
+      const line = new RegExp(`^#?${name}=.*$`, 'm');
+      expect(text, `${file} has ${name}`).toMatch(line);
+      text = text.replace(line, `${name}=${value}`);
+    }
+    writeFileSync(at, text);
+  };
+  const brokerOrigin = `https://127.0.0.1:${ports.broker}`;
+  edit('control.env', {
+    CONTROL_ORIGIN: `http://127.0.0.1:${ports.control}`,
+    CONFIDENTIAL_ORIGIN: brokerOrigin,
+    CONTROL_PORT: String(ports.control),
+    CATALOG_FILE: join(folder, 'etc/sotto/catalog.yaml'),
+  });
+  edit('broker.env', {
+    CONFIDENTIAL_ORIGIN: brokerOrigin,
+    HOST: '127.0.0.1',
+    CONFIDENTIAL_PORT: String(ports.broker),
+    ATTESTATION: 'off',
+    PROVIDERS_FILE: join(folder, 'etc/sotto/providers.yaml'),
+  });
+  writeFileSync(join(secrets, 'providers.env'), 'ACME_API_KEY=sk-of-the-operator\n');
+  writeFileSync(
+    join(folder, 'etc/sotto/providers.yaml'),
+    `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", api_key_env: ACME_API_KEY, privacy_class: private}\n`,
+  );
+  writeFileSync(
+    join(folder, 'etc/sotto/catalog.yaml'),
+    `models:
+  - id: acme/small
+    model_type: text
+    context_length: 8000
+    max_output_tokens: 1000
+    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
+`,
+  );
+
+  // In place of systemctl, which needs a machine that systemd runs.
+  for (const unit of units) startUnit(unit);
+  const controlUrl = `http://127.0.0.1:${ports.control}`;
+  await until(
+    () =>
+      fetch(`${controlUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    () => `control is ready; ${output.join('')}`,
+    60_000,
+  );
+  await until(
+    () =>
+      fetchBroker(ports.broker, '/readyz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    () => output.join(''),
+    60_000,
+  );
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'systemctl'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+  const installed = { PATH: `${bin}:${join(folder, 'usr/local/bin')}:${path}` };
+  // The doctor asks both origins; this one's certificate is its own, and it says so.
+  const examined = spawnSync('bash', ['-uc', block('systemd-start')], {
+    encoding: 'utf8',
+    env: { HOME: folder, DESTDIR: folder, ...installed },
+  });
+  expect(examined.stdout, examined.stderr).toContain('Postgres');
+  expect(examined.stdout).toContain('Redis’ users: brokers cannot read control’s keys');
+  expect(examined.stdout).toContain('Redis’ durability: keeps what it has answered');
+  expect(output.join('')).not.toContain("read control's keys");
+  const inferenceKey = run(block('systemd-account'), installed).split('\n').at(-2) ?? '';
+  expect(inferenceKey).toMatch(/^sotto_inf_/);
+
+  const minted = await fetch(`${controlUrl}/v1/inference/tickets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${inferenceKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'acme/small' }),
+  });
+  expect(minted.status, output.join('')).toBe(200);
+  const { ticket } = (await minted.json()) as { ticket: string };
+  const body = JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'Hi' }] });
+  const answered = await fetchBroker(ports.broker, '/v1/chat/completions', { 'x-router-ticket': ticket }, body);
+  expect(answered.status, answered.text).toBe(200);
+  expect(provider.seen.at(-1)?.headers.authorization).toBe('Bearer sk-of-the-operator');
+  expect(run('sotto-control audit', installed)).not.toContain('differ');
+}, 300_000);
+
+/** Over TLS whose certificate is the broker's own. */
+function fetchBroker(
+  port: number,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: string,
+): Promise<{ readonly status: number | undefined; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      ...{ host: '127.0.0.1', port, path, rejectUnauthorized: false },
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+    };
+    const asking = request(options, (answer) => {
+      let text = '';
+      answer.on('data', (bytes) => {
+        text += String(bytes);
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode, text }));
+    });
+    asking.on('error', reject);
+    asking.end(body);
+  });
+}

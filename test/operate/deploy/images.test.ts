@@ -1,0 +1,178 @@
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
+import { askPrivately, type Ran, serveInstalled, writeFiles } from './installed-planes.ts';
+import { openSurroundings, type Surroundings } from './surroundings.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'sotto-test-images-'));
+
+const run = (program: string, args: readonly string[], environment: Record<string, string> = {}): Promise<Ran> =>
+  new Promise((resolve) => {
+    const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment };
+    execFile(program, args, { cwd: root, env, maxBuffer: 1 << 26 }, (failure, out, error) => {
+      resolve({ code: typeof failure?.code === 'number' ? failure.code : failure ? 1 : 0, out: out.trim(), error });
+    });
+  });
+
+/** Makes what an image holds, as its Dockerfile does. */
+async function make(image: string, name: string): Promise<{ path: string; measured: Record<string, string> }> {
+  const path = join(folder, name);
+  const { code, out, error } = await run(process.execPath, ['scripts/run.mjs', 'image', image, path], {
+    SOURCE_DATE_EPOCH: '1790000000',
+  });
+  if (code !== 0) throw new Error(error);
+  return { path, measured: JSON.parse(out.split('\n').at(-1) ?? '') as Record<string, string> };
+}
+
+function filesOf(path: string, at = ''): string[] {
+  return readdirSync(join(path, at)).flatMap((entry) => {
+    const file = at === '' ? entry : `${at}/${entry}`;
+    return lstatSync(join(path, file)).isDirectory() ? filesOf(path, file) : [file];
+  });
+}
+
+let broker: Awaited<ReturnType<typeof make>>;
+let again: Awaited<ReturnType<typeof make>>;
+let control: Awaited<ReturnType<typeof make>>;
+
+beforeAll(async () => {
+  broker = await make('broker', 'broker');
+  again = await make('broker', 'broker-again');
+  control = await make('control', 'control');
+}, 300_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('what an image holds', () => {
+  it('is the same bytes, rights and times each time', () => {
+    expect(again.measured).toEqual(broker.measured);
+    const look = (path: string) =>
+      filesOf(path).map((file) => {
+        const { mode, mtimeMs } = lstatSync(join(path, file));
+        return [file, mode, mtimeMs];
+      });
+    expect(look(again.path)).toEqual(look(broker.path));
+    expect(new Set(look(broker.path).map(([, , mtime]) => mtime))).toEqual(new Set([1_790_000_000_000]));
+  });
+
+  it('is made by the command of the guide, wherever it is made', async () => {
+    const script = documentedBlock('docs/guides/images.md', 'image');
+    const path = join(folder, 'by-the-guide');
+    const { code, out, error } = await run('bash', ['-c', script.replaceAll('/tmp/sotto-broker', path)]);
+    expect(code, error).toBe(0);
+    expect(out).toContain(broker.measured.tree_sha256);
+  });
+
+  it('is compiled code and production dependencies, and nothing to compile or to test with', () => {
+    for (const { path } of [broker, control]) {
+      const files = filesOf(path);
+      expect(files.length).toBeGreaterThan(300);
+      expect(files.filter((file) => /\.(ts|map|tsbuildinfo)$|\.test\.[cm]?js$|\/testing\//.test(file))).toEqual([]);
+      expect(
+        files.filter((file) => /node_modules\/(vitest|typescript|@biomejs|esbuild|vite|drizzle-kit)\//.test(file)),
+      ).toEqual([]);
+      // Every link leads to something inside.
+      for (const file of files) expect(() => readFileSync(join(path, file)), file).not.toThrow(/ENOENT/);
+    }
+  });
+
+  it('has, in the broker, no database, no accounts and no web page', () => {
+    const names = filesOf(broker.path).flatMap(
+      (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/package\.json$/.exec(file)?.[1] ?? [],
+    );
+    expect(names.length).toBeGreaterThan(50);
+    const forbidden = /^(pg|drizzle-orm|better-auth|oidc-provider|stripe|nodemailer|react|kysely)$/;
+    expect(names.filter((name) => forbidden.test(name))).toEqual([]);
+    expect(readdirSync(join(broker.path, 'apps'))).toEqual(['confidential']);
+    expect(readdirSync(join(control.path, 'apps')).sort()).toEqual(['control', 'dashboard']);
+    expect(readdirSync(join(control.path, 'packages'))).not.toContain('providers');
+  });
+
+  it('says what it is made of, each with its hash, and what is measured of it', () => {
+    for (const { path } of [broker, control]) {
+      const bill = JSON.parse(readFileSync(join(path, 'sbom.cdx.json'), 'utf8')) as {
+        bomFormat: string;
+        components: { name: string; version: string; purl?: string; hashes?: { content: string }[] }[];
+      };
+      expect(bill.bomFormat).toBe('CycloneDX');
+      const theirs = bill.components.filter(({ name, purl }) => purl !== undefined && !name.startsWith('@sotto/'));
+      expect(theirs.length).toBeGreaterThan(50);
+      expect(theirs.filter(({ hashes }) => hashes?.[0]?.content.length !== 128)).toEqual([]);
+      expect(bill.components).toContainEqual(expect.objectContaining({ name: 'node', version: process.versions.node }));
+    }
+    const registry = readFileSync(join(broker.path, 'apps/confidential/providers.yaml'));
+    expect(broker.measured.registry_sha256).toBe(createHash('sha256').update(registry).digest('hex'));
+    expect(JSON.parse(readFileSync(join(broker.path, 'measured.json'), 'utf8'))).toEqual(broker.measured);
+  });
+
+  it('is not put into a folder that has something, and of an image that there is', async () => {
+    expect(await run(process.execPath, ['deploy/images/assemble.mjs', 'broker', broker.path])).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('is not empty: it takes a new folder'),
+    });
+    expect(
+      await run(process.execPath, ['deploy/images/assemble.mjs', 'toaster', join(folder, 'toaster')]),
+    ).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('usage: npm run image -- control|broker|keeper OUT'),
+    });
+  });
+});
+
+describe('both images together', () => {
+  let around: Surroundings | undefined;
+  let files: string | undefined;
+
+  beforeAll(async () => {
+    around = await openSurroundings('the images, run');
+  });
+  afterAll(async () => {
+    await around?.stop();
+    if (files !== undefined) rmSync(files, { recursive: true });
+  });
+
+  it('serve a private request over TLS, in production mode, on nothing but themselves', async (context) => {
+    if (around === undefined) return context.skip('no Redis');
+    const { adopt, output } = around;
+    files = writeFiles(around);
+    const pathOf = { broker: broker.path, control: control.path };
+    const mainOf = { broker: 'apps/confidential/dist/main.js', control: 'apps/control/dist/main.js' };
+    const planes = await serveInstalled(around, {
+      files,
+      // As the entry points of the images do; the broker's also takes away the bases' own variable.
+      start(image, settings) {
+        const path = pathOf[image];
+        const args = ['--core=0:0', join(path, 'bin/node'), '--disable-sigusr1', join(path, mainOf[image])];
+        const env = { NODE_ENV: 'production', SSL_CERT_FILE: '', ...settings };
+        adopt(spawn('prlimit', image === 'control' ? [...args, 'serve'] : args, { env, cwd: '/' }));
+      },
+      command: (args, settings) =>
+        run(join(control.path, 'bin/node'), [join(control.path, mainOf.control), ...args], settings),
+      health: async (image, settings) =>
+        (await run(join(pathOf[image], 'bin/node'), [join(pathOf[image], 'health.mjs'), image], settings)).code,
+    });
+    const answered = await askPrivately(planes);
+    expect(answered.status, `${answered.text} ${output.join('')}`).toBe(200);
+    expect(JSON.parse(answered.text)).toMatchObject({ object: 'chat.completion', model: 'acme/small' });
+    expect((await fetch(`${planes.controlUrl}/`)).headers.get('content-type')).toContain('text/html');
+    expect(output.join('')).not.toContain('unexpected error');
+  });
+});
+
+describe('the folder of the keeper', () => {
+  it('has what it needs and nothing of the planes, and says what settings it takes', async () => {
+    const keeper = await make('keeper', 'keeper');
+    expect(readdirSync(join(keeper.path, 'apps'))).toEqual(['keeper']);
+    expect(readdirSync(join(keeper.path, 'packages')).sort()).toEqual(['attestation', 'http', 'settings', 'wire']);
+    const args = ['--disable-sigusr1', join(keeper.path, 'apps/keeper/dist/main.js')];
+    expect(await run(join(keeper.path, 'bin/node'), args)).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('sotto-keeper: KEEPER_ORIGIN is not set'),
+    });
+  });
+});

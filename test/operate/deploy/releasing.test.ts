@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'sotto-test-releasing-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('a change of the client that waits becomes its next version and a line of its changelog', () => {
+  // The workspace as far as versions go.
+  for (const file of [
+    'package.json',
+    'pnpm-workspace.yaml',
+    '.changeset/config.json',
+    'packages/client/package.json',
+  ]) {
+    mkdirSync(join(folder, file, '..'), { recursive: true });
+    cpSync(join(root, file), join(folder, file));
+  }
+  for (const name of ['attestation', 'money', 'wire']) {
+    mkdirSync(join(folder, 'packages', name), { recursive: true });
+    cpSync(join(root, 'packages', name, 'package.json'), join(folder, 'packages', name, 'package.json'));
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  // `npm run changeset` in this copy.
+  writeFileSync(
+    join(bin, 'npm'),
+    `#!/bin/sh\nshift 3\nexec ${process.execPath} ${root}node_modules/@changesets/cli/bin.js "$@"\n`,
+    { mode: 0o755 },
+  );
+  const guide = readFileSync(join(root, 'docs/RELEASING.md'), 'utf8');
+  const block = /<!-- test: changeset -->\n```sh\n(.*?)```/s.exec(guide)?.[1] ?? 'exit 1';
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null' };
+  execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: folder, env });
+  const before = JSON.parse(readFileSync(join(folder, 'packages/client/package.json'), 'utf8')) as { version: string };
+  execFileSync('bash', ['-euc', block], { cwd: folder, env, stdio: 'pipe' });
+  const after = JSON.parse(readFileSync(join(folder, 'packages/client/package.json'), 'utf8')) as { version: string };
+  const [major, minor] = before.version.split('.').map(Number);
+  expect(after.version).toBe(`${major}.${(minor ?? 0) + 1}.0`);
+  expect(readFileSync(join(folder, 'packages/client/CHANGELOG.md'), 'utf8')).toContain('says which pins agreed');
+});

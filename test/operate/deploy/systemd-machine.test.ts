@@ -1,0 +1,180 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedBlock } from '../../kit/documented.ts';
+import { freePort } from '../../kit/free-port.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { until } from '../../kit/until.ts';
+import { canMakeImages, debianMirror, howToMakeImages } from './image-making.ts';
+import { askPrivately, writeFiles } from './installed-planes.ts';
+import { startMachine } from './qemu.ts';
+import { openSurroundings, type Surroundings } from './surroundings.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const programs = ['mmdebstrap', 'qemu-system-x86_64', 'mke2fs'];
+const isAble = canMakeImages(programs);
+const guide = 'docs/guides/deploy.md';
+
+/** A Postgres with an account for control, before control begins. */
+const database = `[Unit]
+After=postgresql.service postgresql@17-main.service
+Requires=postgresql@17-main.service
+Before=sotto-control.service
+[Service]
+Type=oneshot
+User=postgres
+ExecStart=/usr/bin/psql -c "create role sotto login password 'secret'" -c "create database sotto owner sotto"
+RemainAfterExit=yes
+[Install]
+WantedBy=multi-user.target
+`;
+/** What an operator types, on the machine's console. */
+const operator = `[Service]
+ExecStart=/bin/bash /root/operator.sh
+StandardOutput=file:/dev/ttyS0
+StandardError=file:/dev/ttyS0
+[Install]
+WantedBy=multi-user.target
+`;
+const typed = `export DESTDIR=
+until psql "$(cat /etc/sotto/secrets/database_url)" -c 'select 1'; do sleep 1; done
+${documentedBlock(guide, 'systemd-start')}
+until curl -sf http://127.0.0.1:4000/readyz; do sleep 2; done
+${documentedBlock(guide, 'systemd-account')}
+systemctl reload sotto-control && echo RELOADED
+`;
+
+describe.skipIf(!isAble)('a machine that systemd runs, installed by the guide', () => {
+  let folder: string;
+  let files: string | undefined;
+  let around: Surroundings | undefined;
+  let machine: ChildProcess | undefined;
+  const ports = { control: 0, broker: 0 };
+  const of = (name: string): string => join(folder, name);
+  const inTree = (name: string): string => join(folder, 'tree', name);
+  const console_ = (): string => (existsSync(of('console')) ? readFileSync(of('console'), 'latin1') : '');
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sotto-test-machine-'));
+    around = await openSurroundings('a machine that systemd runs');
+    if (around === undefined) return;
+    ports.control = await freePort();
+    ports.broker = await freePort();
+    const packages = ['systemd', 'systemd-sysv', 'udev', 'kmod', 'dbus', 'initramfs-tools', 'linux-image-cloud-amd64'];
+    const servers = ['postgresql', 'redis-server', 'libatomic1', 'openssl', 'curl', 'ca-certificates'];
+    execFileSync('mmdebstrap', [
+      ...['--quiet', '--mode=root', '--variant=apt', `--include=${[...packages, ...servers].join(',')}`],
+      ...['trixie', of('tree'), `deb ${debianMirror()} trixie main`],
+    ]);
+    execFileSync('bash', ['-euo', 'pipefail', '-c', documentedBlock(guide, 'systemd')], {
+      cwd: root,
+      env: {
+        ...process.env,
+        DESTDIR: of('tree'),
+        DATABASE_URL: 'postgresql://sotto:secret@127.0.0.1:5432/sotto',
+        REDIS_URL: 'redis://127.0.0.1:6379',
+        BROKER_REDIS_URL: 'redis://127.0.0.1:6379',
+      },
+      stdio: 'pipe',
+    });
+    execFileSync('chown', ['-R', '0:0', inTree('etc/sotto'), inTree('opt')]);
+    edit('control.env', { CONTROL_ORIGIN: `http://127.0.0.1:${ports.control}`, HOST: '0.0.0.0' });
+    edit('broker.env', { ATTESTATION: 'off', PROVIDERS_FILE: '/etc/sotto/providers.yaml' });
+    for (const file of ['control.env', 'broker.env'])
+      edit(file, { CONFIDENTIAL_ORIGIN: `https://127.0.0.1:${ports.broker}` });
+    files = writeFiles(around);
+    copyFileSync(join(files, 'catalog.yaml'), inTree('etc/sotto/catalog.yaml'));
+    copyFileSync(join(files, 'providers.yaml'), inTree('etc/sotto/providers.yaml'));
+    // The provider is on the host, and without TLS a broker speaks to its own machine alone.
+    const { port } = new URL(around.provider.baseUrl);
+    const units = inTree('etc/systemd/system');
+    writeFileSync(
+      join(units, 'provider.socket'),
+      `[Socket]\nListenStream=127.0.0.1:${port}\n[Install]\nWantedBy=sockets.target\n`,
+    );
+    writeFileSync(
+      join(units, 'provider.service'),
+      `[Service]\nExecStart=/usr/lib/systemd/systemd-socket-proxyd 10.0.2.2:${port}\n`,
+    );
+    appendFileSync(
+      inTree('etc/redis/redis.conf'),
+      '\nappendonly yes\nappendfsync always\nmaxmemory-policy noeviction\n',
+    );
+    mkdirSync(inTree('etc/systemd/network'), { recursive: true });
+    writeFileSync(inTree('etc/systemd/network/10.network'), '[Match]\nType=ether\n[Network]\nDHCP=yes\n');
+    writeFileSync(inTree('etc/systemd/system/database.service'), database);
+    writeFileSync(inTree('etc/systemd/system/operator.service'), operator);
+    writeFileSync(inTree('root/operator.sh'), typed);
+    execFileSync('systemctl', [
+      '--quiet',
+      `--root=${of('tree')}`,
+      'enable',
+      'database',
+      'operator',
+      'systemd-networkd',
+      'provider.socket',
+    ]);
+    // A login on the console would take it from the operator.
+    execFileSync('systemctl', ['--quiet', `--root=${of('tree')}`, 'mask', 'serial-getty@ttyS0']);
+    rmSync(inTree('etc/fstab'), { force: true });
+    const boot = readdirSync(inTree('boot'));
+    copyFileSync(inTree(`boot/${boot.find((name) => name.startsWith('vmlinuz'))}`), of('kernel'));
+    copyFileSync(inTree(`boot/${boot.find((name) => name.startsWith('initrd'))}`), of('initrd'));
+    execFileSync('truncate', ['-s', '4G', of('disk')]);
+    execFileSync('mke2fs', ['-q', '-t', 'ext4', '-d', of('tree'), of('disk')]);
+    machine = startMachine({
+      ...{ disk: of('disk'), isReadOnly: false, memoryMiB: 3072, console: of('console') },
+      boot: { kernel: of('kernel'), initrd: of('initrd'), cmdline: 'root=/dev/vda rw console=ttyS0' },
+      forwards: [
+        [ports.control, 4000],
+        [ports.broker, 4001],
+      ],
+    });
+  }, 1_200_000);
+  afterAll(async () => {
+    machine?.kill('SIGKILL');
+    await around?.stop();
+    for (const path of [folder, files]) if (path !== undefined) rmSync(path, { recursive: true, force: true });
+  });
+
+  /** "Put your names into control.env and broker.env." */
+  function edit(file: string, changes: Readonly<Record<string, string>>): void {
+    let text = readFileSync(inTree(`etc/sotto/${file}`), 'utf8');
+    for (const [name, value] of Object.entries(changes)) {
+      const line = new RegExp(`^#?${name}=.*$`, 'm');
+      expect(text, `${file} has ${name}`).toMatch(line);
+      text = text.replace(line, `${name}=${value}`);
+    }
+    writeFileSync(inTree(`etc/sotto/${file}`), text);
+  }
+
+  it('has the first account by the guide’s commands, and serves a private request', async () => {
+    if (around === undefined) return;
+    await until(
+      () => console_().includes('RELOADED'),
+      () => `the operator is done; ${console_().slice(-6000)}`,
+      900_000,
+    );
+    const inferenceKey = /sotto_inf_[\w-]+/.exec(console_())?.[0] ?? '';
+    const controlUrl = `http://127.0.0.1:${ports.control}`;
+    await until(async () => (await fetch(`${controlUrl}/readyz`)).ok, 'control is ready', 120_000);
+    const answered = await askPrivately({ controlUrl, brokerPort: ports.broker, inferenceKey });
+    expect(answered.status, `${answered.text} ${console_().slice(-6000)}`).toBe(200);
+    expect(around.provider.seen).toHaveLength(1);
+  }, 1_100_000);
+});
+
+if (!isAble) noteSkip('a machine that systemd runs, installed by the guide', howToMakeImages(programs));

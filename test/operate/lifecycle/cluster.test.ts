@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  catalogWith,
+  expectCivil,
+  expectFair,
+  pricing,
+  providerEntry,
+  startLoad,
+  untilServed,
+} from '../../faults/chaos/load.ts';
+import { type FaultProxy, startFaultProxy } from '../../kit/fault-proxy.ts';
+import { type OwnPostgres, startOwnPostgres } from '../../kit/postgres.ts';
+import { type Standby, startStandby } from '../../kit/postgres-standby.ts';
+import { redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import type { TestRedisCluster } from '../../kit/redis-cluster.ts';
+import { type ScriptedProvider, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { type Service, startService } from '../../kit/service.ts';
+import { noteSkip } from '../../kit/skips.ts';
+
+let redis: TestRedisCluster | undefined;
+let primary: OwnPostgres;
+let standby: Standby;
+/** What an address that moves to the standby is to a deployment. */
+let address: FaultProxy;
+let provider: ScriptedProvider;
+let service: Service;
+
+beforeAll(async () => {
+  const started = await startOwnRedis({ cluster: true, appendOnly: true });
+  if (started === undefined || !('members' in started)) {
+    await started?.stop();
+    return noteSkip('a Redis Cluster and a Postgres with a standby of which one is killed', redisSkipReason);
+  }
+  redis = started as TestRedisCluster;
+  primary = await startOwnPostgres({ durability: 'full' });
+  address = await startFaultProxy(primary.port);
+  provider = await startScriptedProvider('alpha');
+  const databaseUrl = new URL(await primary.createDatabase());
+  databaseUrl.port = String(address.port);
+  standby = await startStandby(primary);
+  service = await startService({
+    planes: 'two',
+    databaseUrl: databaseUrl.href,
+    redisUrl: redis.url,
+    registry: JSON.stringify({ providers: [providerEntry('alpha', provider.baseUrl)] }),
+    catalog: catalogWith(pricing),
+  });
+});
+afterAll(async () => {
+  await service?.stop();
+  await provider?.stop();
+  address?.close();
+  await primary?.stop();
+  await standby?.stop();
+  await redis?.stop();
+});
+
+it('a node of the cluster and then the primary die under load: nobody is told 401, and every answer is paid for once', async (context) => {
+  if (redis === undefined) return context.skip('no Redis Cluster of our own');
+  const account = await service.createAccount({ usd: 1000 });
+  const load = startLoad({ service, account }, { everyMs: 40 });
+  await load.reach(30);
+  for (const member of redis.members) {
+    await member.kill9();
+    await pause(2000);
+    await member.restart();
+    await untilServed(load);
+  }
+  await primary.kill9();
+  address.moveTo(standby.port);
+  address.cut();
+  await pause(1000);
+  await standby.promote();
+  await untilServed(load);
+  const sent = await load.stop();
+
+  expectCivil(sent);
+  expect(sent.filter(({ called }) => called.complete).length).toBeGreaterThan(100);
+  await expectFair({ service, account, provider }, sent);
+  await service.settled(account);
+  expect(await service.runControl(['audit'])).toMatchObject({ code: 0 });
+}, 180_000);

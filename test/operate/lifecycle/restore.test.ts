@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { catalogWith, pricing, providerEntry, startLoad } from '../../faults/chaos/load.ts';
+import { ask, bearer } from '../../kit/call.ts';
+import {
+  findPackagedPostgres,
+  type PackagedPostgres,
+  packagedPostgresSkipReason,
+  startPackagedPostgres,
+} from '../../kit/packaged-postgres.ts';
+import { type OwnRedis, redisSkipReason, startOwnRedis } from '../../kit/redis.ts';
+import { type ScriptedProvider, scripted, startScriptedProvider } from '../../kit/scripted-provider.ts';
+import { type Service, startService } from '../../kit/service.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { usageOf, usageRows } from '../../money/world.ts';
+
+const guide = readFileSync(new URL('../../../docs/guides/operate.md', import.meta.url), 'utf8');
+const block = (name: string): string =>
+  new RegExp(`<!-- test: ${name} -->\\n\`\`\`sh\\n(.*?)\`\`\``, 's').exec(guide)?.[1] ?? 'exit 1';
+
+let provider: ScriptedProvider;
+const stops: (() => Promise<void>)[] = [];
+let bin: string | undefined;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'sotto-test-restore-'));
+  bin = await findPackagedPostgres();
+  if (bin === undefined) return noteSkip('a restore from a backup by `pg_dump`', packagedPostgresSkipReason);
+  provider = await startScriptedProvider('alpha');
+  stops.push(() => provider.stop());
+});
+afterAll(async () => {
+  for (const stop of stops.reverse()) await stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A machine of its own: an empty Postgres and an empty Redis. */
+async function newMachine(): Promise<{ postgres: PackagedPostgres; redis: OwnRedis } | undefined> {
+  const redis = await startOwnRedis({ appendOnly: true });
+  if (redis === undefined) {
+    noteSkip('a restore from a backup by `pg_dump`', redisSkipReason);
+    return undefined;
+  }
+  stops.push(() => redis.stop());
+  const postgres = await startPackagedPostgres(bin ?? '');
+  stops.push(() => postgres.stop());
+  return { postgres, redis };
+}
+
+it('a backup is restored on a new machine: the audit is clean, keys work, and pins hold', async (context) => {
+  if (bin === undefined) return context.skip('no packaged PostgreSQL');
+  const first = await newMachine();
+  if (first === undefined) return context.skip('no Redis');
+  const files = {
+    registry: JSON.stringify({ providers: [providerEntry('alpha', provider.baseUrl)] }),
+    catalog: catalogWith(pricing),
+    environment: { ATTESTATION: 'simulated' },
+  };
+  const databaseUrl = await first.postgres.createDatabase('sotto');
+  const before = await startService({ planes: 'two', databaseUrl, redisUrl: first.redis.url, ...files });
+  let isGone = false;
+  stops.push(async () => {
+    if (!isGone) await before.stop();
+  });
+  const account = await before.createAccount({ usd: 100 });
+  const load = startLoad({ service: before, account }, { everyMs: 30 });
+  await load.reach(100);
+  expect((await load.stop()).filter(({ called }) => !called.complete)).toEqual([]);
+  const balance = await before.settled(account);
+  const registryDigest = await registryOf(before);
+  const used = (await usageRows(before, account)).length;
+
+  const env = { PATH: `${bin}:${process.env.PATH}`, DATABASE_URL: databaseUrl };
+  execFileSync('bash', ['-euc', block('backup')], { cwd: folder, env });
+  // What comes after the backup is lost with the machine.
+  const late = startLoad({ service: before, account }, { everyMs: 30, first: 1000 });
+  await late.reach(10);
+  await late.stop();
+  const { secrets } = before;
+  await before.stop();
+  isGone = true;
+
+  const second = await newMachine();
+  if (second === undefined) throw new Error('no Redis any more');
+  const newUrl = await second.postgres.createDatabase('sotto');
+  execFileSync('bash', ['-euc', block('restore')], { cwd: folder, env: { ...env, NEW_DATABASE_URL: newUrl } });
+  const { ACCOUNT_REF_KEY, SESSION_SECRET, ...shared } = secrets;
+  const after = await startService({
+    ...{ planes: 'two', databaseUrl: newUrl, redisUrl: second.redis.url, ...files },
+    environment: { ...files.environment, ...shared },
+    controlEnvironment: { ACCOUNT_REF_KEY, SESSION_SECRET },
+  });
+  stops.push(() => after.stop());
+
+  expect(await after.runControl(['audit'])).toMatchObject({ code: 0 });
+  expect(await after.settled(account)).toBe(balance);
+  expect((await usageRows(after, account)).length).toBe(used);
+  const body = {
+    model: 'm/one',
+    messages: [{ role: 'user', content: scripted({ '*': { kind: 'answer', usage: usageOf(7, 5) } }, 'restored') }],
+    max_completion_tokens: 100,
+  };
+  for (const flow of ['compat', 'ticket'] as const) {
+    const answered = await ask(after, account.inferenceKey, flow, body);
+    expect(answered.status, answered.text).toBe(200);
+  }
+  expect(await after.settled(account)).toBe(balance - 2n * (7n * 1000n + 5n * 3000n));
+  expect(await registryOf(after)).toBe(registryDigest);
+  const shown = await fetch(`${after.controlUrl}/balance`, { headers: bearer(account.managementKey) });
+  expect(shown.status).toBe(200);
+  expect(await after.runControl(['audit'])).toMatchObject({ code: 0 });
+}, 240_000);
+
+/** What pins name of a broker without hardware: the digest of its registry. */
+async function registryOf({ baseUrl }: Service): Promise<string> {
+  const nonce = randomBytes(32).toString('hex');
+  const answer = await fetch(`${baseUrl}/gateway/attestation?nonce=${nonce}`);
+  const { key_set: keys } = (await answer.json()) as { key_set: { provider_registry_digest: string } };
+  expect(keys.provider_registry_digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+  return keys.provider_registry_digest;
+}

@@ -1,0 +1,167 @@
+import { expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { bearer, call } from '../../kit/call.ts';
+import { freePort } from '../../kit/free-port.ts';
+import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { until } from '../../kit/service.ts';
+
+const marker = 'zebra-7f3a';
+const model = 'acme/small';
+let provider: FakeProvider;
+let ports: { readonly control: number; readonly broker: number };
+
+const ownLabels: ReadonlySet<string | undefined> = new Set([
+  ...['operation', 'status', 'error', 'provider', 'outcome', 'le', 'route'],
+]);
+/** Of what does not happen every time. */
+const rareLabels: ReadonlySet<string | undefined> = new Set(['task', 'verdict']);
+/** Of what Node tells of itself. */
+const nodeLabels: ReadonlySet<string | undefined> = new Set([
+  'kind',
+  'space',
+  'type',
+  'version',
+  'major',
+  'minor',
+  'patch',
+]);
+
+const textOf = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+
+/** The value of a series, written as Prometheus shows it; undefined where there is none. */
+const valueIn = (text: string, series: string): number | undefined => {
+  const line = text.split('\n').find((one) => one.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+};
+
+await describeInBothPlanes(
+  'metrics',
+  async () => {
+    provider = await startProvider();
+    ports = { control: await freePort(), broker: await freePort() };
+    return {
+      registry: `providers:\n  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", privacy_class: private}\n`,
+      catalog: `models:
+  - id: ${model}
+    model_type: text
+    context_length: 8000
+    max_output_tokens: 1000
+    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
+`,
+      environment: { METRICS_PORT: String(ports.control) },
+      brokerEnvironment: { METRICS_PORT: String(ports.broker) },
+      stop: () => provider.stop(),
+    };
+  },
+  (planes, which) => {
+    const read = (): Promise<string> => textOf(which === 'one' ? ports.control : ports.broker);
+    const ask = (account: TestAccount, body: object) =>
+      call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), {
+        model,
+        messages: [{ role: 'user', content: marker }],
+        ...body,
+      });
+
+    it('count requests by how they ended, calls of providers, and how long things took', async () => {
+      const account = await planes.service.createAccount();
+      const before = await read();
+      const grown = async (series: string): Promise<number> =>
+        (valueIn(await read(), series) ?? 0) - (valueIn(before, series) ?? 0);
+
+      expect((await ask(account, {})).status).toBe(200);
+      expect((await ask(account, { stream: true })).complete).toBe(true);
+      const { ticket } = await planes.service.mintTicket(account.inferenceKey, { model });
+      const byTicket = await call(
+        `${planes.service.baseUrl}/chat/completions`,
+        { 'x-router-ticket': ticket },
+        {
+          model,
+          messages: [{ role: 'user', content: marker }],
+        },
+      );
+      expect(byTicket.status).toBe(200);
+      expect((await ask(account, { messages: 1 })).status).toBe(400);
+      provider.answer((_request, response) => void response.writeHead(500).end());
+      expect((await ask(account, {})).status).toBe(502);
+      provider.answer(answerChat());
+
+      expect(await grown('sotto_requests_total{operation="chat",status="200",error=""}')).toBe(3);
+      expect(await grown('sotto_requests_total{operation="chat",status="400",error="invalid_request"}')).toBe(1);
+      expect(await grown('sotto_requests_total{operation="chat",status="502",error="provider_error"}')).toBe(1);
+      expect(await grown('sotto_attempts_total{provider="acme",outcome="served"}')).toBe(3);
+      expect(await grown('sotto_attempts_total{provider="acme",outcome="server_error"}')).toBe(1);
+      expect(await grown('sotto_admission_seconds_count{operation="chat"}')).toBe(4);
+      expect(await grown('sotto_first_byte_seconds_count{operation="chat"}')).toBe(3);
+      expect(await grown('sotto_stream_pieces_total')).toBeGreaterThan(0);
+      expect(valueIn(await read(), 'sotto_penalties')).toBeGreaterThan(0);
+      expect(valueIn(await read(), 'sotto_catalog_version')).toBeGreaterThan(0);
+      expect(valueIn(await read(), 'process_resident_memory_bytes')).toBeGreaterThan(1e6);
+    });
+
+    it('show what is under way and what waits for the ledger, and that it goes away', async () => {
+      const account = await planes.service.createAccount();
+      let finish = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      provider.answer(async (request, response) => {
+        await held;
+        await answerChat()(request, response);
+      });
+      const asked = ask(account, {});
+      await until(async () => valueIn(await read(), 'sotto_holds_open') === 1, 'one hold is open');
+      finish();
+      expect((await asked).status).toBe(200);
+      provider.answer(answerChat());
+      const isDone = async (): Promise<boolean> => {
+        const text = await read();
+        return ['sotto_holds_open', 'sotto_settlements_pending', 'sotto_settlements_unsent'].every(
+          (name) => valueIn(text, name) === 0,
+        );
+      };
+      await until(isDone, 'nothing is held, and the ledger has all', 15_000);
+    });
+
+    it('know no user, key, ticket, model or word', async () => {
+      const account = await planes.service.createAccount();
+      const { headers } = await ask(account, { user: marker });
+      const all = `${await textOf(ports.control)}\n${which === 'two' ? await textOf(ports.broker) : ''}`;
+      const { accountId, workspaceId, inferenceKey, managementKey } = account;
+      for (const secret of [
+        ...[marker, model, accountId, workspaceId, inferenceKey, managementKey],
+        ...[inferenceKey.slice(0, 16), String(headers['x-request-id'])],
+      ]) {
+        expect(all).not.toContain(secret);
+      }
+      // What labels there are is a list that somebody has thought about.
+      const labels = new Set([...all.matchAll(/[{,]([a-z_]+)="/g)].map(([, name]) => name));
+      const known = [ownLabels, rareLabels, nodeLabels];
+      expect([...labels].filter((label) => !known.some((some) => some.has(label)))).toEqual([]);
+      expect([...ownLabels].filter((label) => !labels.has(label))).toEqual([]);
+    });
+
+    it('say when the settler was done, how the audit went, and what control was asked', async () => {
+      const isTold = async (): Promise<boolean> => {
+        const text = await textOf(ports.control);
+        const settledAt = valueIn(text, 'sotto_settler_passed_timestamp_seconds') ?? 0;
+        return Date.now() / 1000 - settledAt < 10 && valueIn(text, 'sotto_audit_findings') === 0;
+      };
+      await until(isTold, 'the settler has passed', 15_000);
+      const series = 'sotto_control_requests_total{route="/v1/balance",status="401"}';
+      const before = valueIn(await textOf(ports.control), series) ?? 0;
+      expect((await fetch(`${planes.service.controlUrl}/balance`)).status).toBe(401);
+      expect(valueIn(await textOf(ports.control), series)).toBe(before + 1);
+    });
+
+    it('are nowhere but on their own port and path', async () => {
+      const port = which === 'one' ? ports.control : ports.broker;
+      expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+      expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(404);
+      const { service } = planes;
+      for (const url of [service.baseUrl, service.controlUrl]) {
+        expect((await fetch(`${new URL(url).origin}/metrics`)).status).toBe(404);
+      }
+    });
+  },
+);

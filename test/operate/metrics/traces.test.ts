@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { ask, bearer, call } from '../../kit/call.ts';
+import { type Collector, startCollector } from '../../kit/collector.ts';
+import { answerChat, type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { until } from '../../kit/until.ts';
+
+const marker = 'zebra-4b1c';
+const model = 'acme/small';
+let provider: FakeProvider;
+let collector: Collector;
+
+const attributes = new Set(['operation', 'route', 'method', 'status', 'error', 'provider', 'outcome', 'attempts']);
+
+await describeInBothPlanes(
+  'traces',
+  async () => {
+    provider = await startProvider();
+    collector = await startCollector();
+    const route = {
+      provider: 'acme',
+      upstream_model: 'small',
+      privacy_class: 'private',
+      pricing: { input: 1, output: 2 },
+    };
+    return {
+      registry: JSON.stringify({
+        providers: [
+          { id: 'acme', name: 'Acme', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
+        ],
+      }),
+      catalog: JSON.stringify({
+        models: [{ id: model, model_type: 'text', context_length: 8000, max_output_tokens: 1000, routes: [route] }],
+      }),
+      environment: { TRACES_URL: collector.url, TRACES_RATIO: '1' },
+      stop: async () => {
+        await provider.stop();
+        await collector.stop();
+      },
+    };
+  },
+  (planes) => {
+    const body = { model, messages: [{ role: 'user', content: marker }], max_tokens: 10 };
+    const spansOf = (service: string) => collector.spans().filter((span) => span.service === service);
+    const traced = (name: string, status: string) =>
+      spansOf('sotto-broker').find((span) => span.name === name && span.attributes['sotto.status'] === status);
+
+    it('show a request with its parts, and no two planes in one trace', async () => {
+      const account = await planes.service.createAccount();
+      expect((await ask(planes.service, account.inferenceKey, 'ticket', { ...body, stream: true })).complete).toBe(
+        true,
+      );
+      await until(() => traced('chat', '200') !== undefined, 'the broker has told');
+      const root = traced('chat', '200');
+      expect(root?.attributes).toEqual({ 'sotto.operation': 'chat', 'sotto.status': '200', 'sotto.attempts': '1' });
+      const parts = spansOf('sotto-broker').filter(({ parentSpanId }) => parentSpanId === root?.spanId);
+      expect(parts.map(({ name, attributes: said }) => [name, said])).toEqual([
+        ['admission', {}],
+        ['attempt', { 'sotto.provider': 'acme', 'sotto.outcome': 'served' }],
+      ]);
+      const [from, end] = [BigInt(root?.startTimeUnixNano ?? 0), BigInt(root?.endTimeUnixNano ?? 0)];
+      for (const part of parts) {
+        expect(BigInt(part.startTimeUnixNano)).toBeGreaterThanOrEqual(from);
+        expect(BigInt(part.endTimeUnixNano)).toBeLessThanOrEqual(end);
+        expect(BigInt(part.endTimeUnixNano)).toBeGreaterThan(BigInt(part.startTimeUnixNano));
+      }
+      const minted = () => spansOf('sotto-control').find(({ name }) => name === 'POST /v1/inference/tickets');
+      await until(() => minted() !== undefined, 'control has told');
+      const ofControl = new Set(spansOf('sotto-control').map(({ traceId }) => traceId));
+      expect(spansOf('sotto-broker').filter(({ traceId }) => ofControl.has(traceId))).toEqual([]);
+    });
+
+    it('take nothing over from a caller, and give nothing on to a provider', async () => {
+      const account = await planes.service.createAccount();
+      const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+      const answered = await call(
+        `${planes.service.baseUrl}/chat/completions`,
+        { ...bearer(account.inferenceKey), traceparent },
+        body,
+      );
+      expect(answered.status).toBe(200);
+      expect(provider.seen.at(-1)?.headers).not.toHaveProperty('traceparent');
+      await until(() => collector.spans().length > 0, 'something is told');
+      expect(collector.heard()).not.toContain('0af7651916cd43dd8448eb211c80319c');
+    });
+
+    it('say how a request failed', async () => {
+      const account = await planes.service.createAccount();
+      provider.answer((_request, response) => void response.writeHead(500).end('{}'));
+      const failed = await call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), body);
+      provider.answer(answerChat());
+      expect(failed.status).toBe(502);
+      const refused = await call(`${planes.service.baseUrl}/chat/completions`, bearer(account.inferenceKey), {
+        model: 'acme/none',
+        messages: [],
+      });
+      expect(refused.status).toBeGreaterThanOrEqual(400);
+      await until(() => traced('chat', '502') !== undefined, 'the failure is told');
+      expect(traced('chat', '502')?.attributes['sotto.error']).toBe('provider_error');
+      await until(() => traced('chat', String(refused.status)) !== undefined, 'the refusal is told');
+    });
+
+    it('tell of nobody, and of nothing that was asked', async () => {
+      const account = await planes.service.createAccount();
+      for (const flow of ['compat', 'ticket'] as const)
+        expect((await ask(planes.service, account.inferenceKey, flow, body)).status).toBe(200);
+      const before = spansOf('sotto-broker').length;
+      await until(() => spansOf('sotto-broker').length > before, 'they are told');
+      const heard = collector.heard();
+      for (const secret of [marker, account.inferenceKey, account.accountId, account.workspaceId, model, 'sotto_tkt'])
+        expect(heard).not.toContain(secret);
+      for (const { attributes: said } of collector.spans())
+        for (const name of Object.keys(said)) expect(attributes).toContain(name.replace('sotto.', ''));
+    });
+  },
+);

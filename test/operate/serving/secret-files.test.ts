@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { call } from '../../kit/call.ts';
+import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+
+const model = 'acme/small';
+let provider: FakeProvider;
+
+await describeInBothPlanes(
+  'secrets that come as files',
+  async () => {
+    provider = await startProvider();
+    const folder = mkdtempSync(join(tmpdir(), 'sotto-test-secrets-'));
+    const file = (name: string, content: string): string => {
+      writeFileSync(join(folder, name), `${content}\n`);
+      return join(folder, name);
+    };
+    const key = (): string => randomBytes(32).toString('base64');
+    return {
+      registry: `providers:
+  - {id: acme, name: Acme, adapter: openai, base_url: "${provider.baseUrl}", api_key_env: ACME_API_KEY, privacy_class: private}
+`,
+      catalog: `models:
+  - id: ${model}
+    model_type: text
+    context_length: 8000
+    max_output_tokens: 1000
+    routes: [{provider: acme, upstream_model: small, privacy_class: private, pricing: {input: 1, output: 2}}]
+`,
+      environment: {
+        ...{ TICKET_SEALING_KEY: '', TICKET_SEALING_KEY_FILE: file('sealing', key()) },
+        ...{ SETTLEMENT_MAC_KEY: '', SETTLEMENT_MAC_KEY_FILE: file('mac', key()) },
+        ACME_API_KEY_FILE: file('acme', 'sk-from-a-file'),
+      },
+      stop: async () => {
+        await provider.stop();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  },
+  (planes) => {
+    it('seal tickets, sign settlements and open providers', async () => {
+      const { service } = planes;
+      const account = await service.createAccount();
+      const { ticket } = await service.mintTicket(account.inferenceKey, { model });
+      const answered = await call(
+        `${service.baseUrl}/chat/completions`,
+        { 'x-router-ticket': ticket },
+        { model, messages: [{ role: 'user', content: 'Hi' }] },
+      );
+      expect(answered.status, answered.text).toBe(200);
+      expect(provider.seen.at(-1)?.headers.authorization).toBe('Bearer sk-from-a-file');
+      expect(await service.settled(account)).toBeLessThan(10_000_000_000n);
+    });
+  },
+);

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { type AccountsWorld, type Answer, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+
+const redis: TestRedis | undefined = await startTestRedis();
+if (redis === undefined) noteSkip('limits of several controls together', redisSkipReason);
+
+const fresh = () => `${randomUUID()}@people.example`;
+/** As a proxy would say it, whom this control believes. */
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const wrong = (email: string) => ({ email, password: 'not it at all' });
+
+function expectLimited({ status, headers, json }: Answer): void {
+  expect([status, json.error.type]).toEqual([429, 'rate_limited']);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+}
+
+describe('the limits of signing in', () => {
+  let world: AccountsWorld;
+  beforeAll(async () => {
+    world = await openWorld({ limit: 600 });
+  });
+  afterAll(async () => {
+    await world?.stop();
+  });
+
+  const tries = async (
+    visitor: Visitor,
+    path: string,
+    body: (index: number) => object,
+    headers: (index: number) => Record<string, string>,
+    most = 150,
+  ): Promise<number> => {
+    for (let index = 0; index < most; index += 1) {
+      const answer = await visitor.post(path, body(index), headers(index));
+      if (answer.status !== 429) continue;
+      expectLimited(answer);
+      return index;
+    }
+    return most;
+  };
+
+  it('stop guesses at one account from one address after ten a minute, and leave its owner elsewhere alone', async () => {
+    const person = await world.signUp();
+    const guess = await tries(
+      world.visitor(),
+      '/auth/sign-in/email',
+      () => wrong(person.email),
+      () => from('10.0.0.1'),
+    );
+    expect(guess).toBe(10);
+    expectLimited(await world.visitor().post('/auth/sign-in/email', person, from('10.0.0.1')));
+    // What the route does not read does not make another account of it.
+    for (const decoy of [{ newEmail: fresh() }, { newEmail: 1 }]) {
+      expectLimited(await world.visitor().post('/auth/sign-in/email', { ...person, ...decoy }, from('10.0.0.1')));
+    }
+    const owner = world.visitor();
+    expect((await owner.post('/auth/sign-in/email', person, from('10.0.0.2'))).status).toBe(200);
+    expect(await sessionStatus(owner)).toBe(200);
+  });
+
+  it('stop guesses at one account from everywhere, and are the same for an account that is not there', async () => {
+    for (const email of [(await world.signUp()).email, fresh()]) {
+      const spread = (index: number) => from(`10.1.${Math.floor(index / 5)}.1`);
+      expect(await tries(world.visitor(), '/auth/sign-in/email', () => wrong(email), spread)).toBe(100);
+    }
+  }, 180_000);
+
+  it('read a body as better-auth does: one that can be read in two ways is refused', async () => {
+    const { email } = await world.signUp();
+    const headers = { ...from('10.2.1.1'), origin: world.origin };
+    const form = 'application/x-www-form-urlencoded';
+    for (const [type, body, status] of [
+      [form, new URLSearchParams(wrong(email)).toString(), 415],
+      // JSON to one reader, a form with the account to another.
+      [form, `"&email=${encodeURIComponent(email)}&password=${encodeURIComponent(password)}&"`, 415],
+      ['application/json', `\uFEFF${JSON.stringify({ email, password })}`, 400],
+      ['application/json', JSON.stringify([email]), 400],
+    ] as const) {
+      const answer = await world.visitor().post('/auth/sign-in/email', body, { ...headers, 'content-type': type });
+      expect([type, body, answer.status]).toEqual([type, body, status]);
+    }
+  });
+
+  it('count a network of IPv6 as one address: who has one has billions', async () => {
+    const guesses = await tries(
+      world.visitor(),
+      '/auth/reset-password',
+      () => ({ token: 'x', newPassword: password }),
+      (index) => from(`2001:db8:0:1:${index.toString(16)}::1`),
+    );
+    expect(guesses).toBe(60);
+    const next = await world.visitor().post('/auth/sign-in/email', wrong(fresh()), from('2001:db8:0:2::1'));
+    expect(next.status).toBe(401);
+  });
+
+  it('count an IPv4 address as itself, also where a proxy or listener writes it as IPv6', async () => {
+    const spellings = ['203.0.113.5', '::ffff:203.0.113.5', '::ffff:cb00:7105', '0:0:0:0:0:FFFF:CB00:7105'];
+    const guesses = await tries(
+      world.visitor(),
+      '/auth/reset-password',
+      () => ({ token: 'x', newPassword: password }),
+      (index) => from(spellings[index % spellings.length] ?? ''),
+    );
+    expect(guesses).toBe(60);
+    // Another address has a count of its own, and so has the loopback address of IPv6.
+    for (const other of ['::ffff:cb00:7106', '::1']) {
+      const next = await world.visitor().post('/auth/sign-in/email', wrong(fresh()), from(other));
+      expect([other, next.status]).toEqual([other, 401]);
+    }
+  });
+
+  it('on mail hold for invitations, too: nobody is flooded by a workspace', async () => {
+    const visitor = await signIn(world.visitor(), await world.signUp());
+    const { id } = (await visitor.get('/workspaces')).json.data[0];
+    const email = fresh();
+    const toOne = await tries(
+      visitor,
+      `/workspaces/${id}/invitations`,
+      () => ({ email, role: 'viewer' }),
+      () => from('10.8.0.1'),
+    );
+    expect(toOne).toBe(5);
+    expect((await visitor.post(`/workspaces/${id}/invitations`, { email: fresh(), role: 'viewer' })).status).toBe(201);
+  });
+
+  it('count one address over all accounts, and give no fresh count for a made-up cookie or key', async () => {
+    const visitor = world.visitor();
+    const guesses = await tries(
+      visitor,
+      '/auth/sign-in/email',
+      () => wrong(fresh()),
+      (index) => ({
+        ...from('10.3.0.1'),
+        cookie: `sotto.session_token=made-up-${index}`,
+        origin: world.origin,
+        authorization: `Bearer made-up-${index}`,
+      }),
+    );
+    expect(guesses).toBe(60);
+    const codes = await tries(
+      visitor,
+      '/auth/two-factor/verify-totp',
+      () => ({ code: '1' }),
+      () => from('10.3.0.2'),
+    );
+    const tokens = await tries(
+      visitor,
+      '/auth/reset-password',
+      () => ({ token: 'x', newPassword: password }),
+      () => from('10.3.0.3'),
+    );
+    const links = await tries(
+      visitor,
+      '/auth/verify-email',
+      () => ({ token: 'x', password }),
+      () => from('10.3.0.4'),
+    );
+    expect([codes, tokens, links]).toEqual([60, 60, 60]);
+  });
+
+  it('send few mails to an address, and few at the wish of an address', async () => {
+    const email = fresh();
+    const toOne = await tries(
+      world.visitor(),
+      '/auth/request-password-reset',
+      () => ({ email }),
+      (index) => from(`10.4.0.${index}`),
+    );
+    // Without mail it is refused, and counts all the same.
+    expect(toOne).toBe(5);
+    const fromOne = await tries(
+      world.visitor(),
+      '/auth/request-password-reset',
+      () => ({ email: 'ben@else.example' }),
+      () => from('10.4.3.1'),
+    );
+    expect(fromOne).toBe(3);
+    const toMany = await tries(
+      world.visitor(),
+      '/auth/send-verification-email',
+      () => ({ email: fresh() }),
+      () => from('10.4.1.1'),
+    );
+    expect(toMany).toBe(30);
+    // Links to set a password are counted apart: other mail to the address uses none of them up.
+    const signUp = { name: 'x', email, password };
+    const signUps = await tries(
+      world.visitor(),
+      '/auth/sign-up/email',
+      () => signUp,
+      (index) => from(`10.4.2.${index}`),
+    );
+    expect(signUps).toBe(5);
+    expectLimited(await world.visitor().post('/auth/send-verification-email', { email }, from('10.4.2.9')));
+  });
+
+  it('stop whoever stole a cookie from guessing the password beside it, also with other cookies about', async () => {
+    const person = await world.signUp();
+    const visitor = await signIn(world.visitor(), person);
+    const guesses = await tries(
+      visitor,
+      '/auth/change-password',
+      () => ({ currentPassword: 'not it', newPassword: password }),
+      (index) => {
+        const [[name, value = ''] = []] = visitor.cookies;
+        // Each says the same session to better-auth.
+        const spelled = [
+          `a=${index}; ${name}=${value}`,
+          `__Secure-${name}=${index}; ${name}=${value}`,
+          `${name}=%${value.charCodeAt(0).toString(16)}${value.slice(1)}`,
+          `${name}="${value}"`,
+        ];
+        return { ...from(`10.5.${index}.1`), cookie: spelled[index % 4] ?? '', origin: world.origin };
+      },
+    );
+    expect(guesses).toBe(10);
+  });
+
+  it('go by one spelling of a path, and no other is answered', async () => {
+    for (const path of [
+      '/auth/sign%2Din/email',
+      '/auth//sign-in/email',
+      '/auth/sign-in/email/',
+      '/auth/x/../sign-in/email%2f',
+    ]) {
+      const answer = await world.visitor().post(path, wrong(fresh()), from('10.6.0.1'));
+      expect([path, answer.status]).toEqual([path, 404]);
+    }
+  });
+});
+
+describe.skipIf(redis === undefined)('several controls on one Redis', () => {
+  it('count together', async () => {
+    const limitsRedis = new Redis(redis?.url ?? '');
+    const world = await openWorld({ limitsRedis, limit: 600 });
+    try {
+      const person = await world.signUp();
+      const doors = [world, await world.another()];
+      let answered = 0;
+      for (; answered < 30; answered += 1) {
+        const visitor = doors[answered % 2]?.visitor();
+        if ((await visitor?.post('/auth/sign-in/email', wrong(person.email), from('10.7.0.1')))?.status === 429) break;
+      }
+      expect(answered).toBe(10);
+      const keys = await limitsRedis.keys('*');
+      expect(keys.length).toBeGreaterThan(3);
+      // What is counted cannot be read or guessed from any name.
+      for (const key of keys) expect(key).toMatch(/^control:limit:[\w-]{22}$/);
+      for (const key of keys) expect(await limitsRedis.pttl(key)).toBeGreaterThan(0);
+    } finally {
+      await world.stop();
+      limitsRedis.disconnect();
+      await redis?.stop();
+    }
+  });
+});

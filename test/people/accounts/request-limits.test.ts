@@ -1,0 +1,239 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { type AccountsWorld, openWorld, signIn, type Visitor } from './world.ts';
+
+const redis: TestRedis | undefined = await startTestRedis();
+if (redis === undefined) noteSkip('request limits of several controls together', redisSkipReason);
+
+const limit = 60;
+type Headers = Readonly<Record<string, string>>;
+/** As a proxy would say it, whom this control believes. */
+const from = (address: string): Headers => ({ 'x-forwarded-for': address });
+const bearer = (secret: string): Headers => ({ authorization: `Bearer ${secret}` });
+const session = (token: string): Headers => ({ cookie: `sotto.session_token=${token}` });
+
+/** Asks again and again; counts how often with which status. */
+async function ask(
+  visitor: Visitor,
+  times: number,
+  path: string,
+  headers: (index: number) => Headers,
+): Promise<Record<number, number>> {
+  const statuses: Record<number, number> = {};
+  for (let index = 0; index < times; index += 1) {
+    const { status } = await visitor.get(path, headers(index));
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  }
+  return statuses;
+}
+
+/** A session of a new account, and keys of its own. */
+async function owner(world: AccountsWorld, keys: number) {
+  const visitor = await signIn(world.visitor(), await world.signUp());
+  const [{ id }] = (await visitor.get('/workspaces')).json.data;
+  const made: string[] = [];
+  for (let index = 0; index < keys; index += 1) {
+    const key = await visitor.post('/keys', { name: 'x', kind: 'management', workspace_id: id });
+    expect(key.status, key.text).toBe(201);
+    made.push(key.json.key);
+  }
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return { keys: made, cookie };
+}
+
+describe('the limit of requests', () => {
+  let world: AccountsWorld;
+  let keys: string[];
+  let cookie: string;
+  beforeAll(async () => {
+    world = await openWorld({ limit });
+    ({ keys, cookie } = await owner(world, 8));
+  });
+  afterAll(async () => {
+    await world?.stop();
+  });
+  const nextKey = (): string => {
+    const key = keys.pop();
+    if (key === undefined) throw new Error('more keys are needed');
+    return key;
+  };
+
+  it.each<[string, string, (index: number) => Headers]>([
+    ['bearers', '10.0.0.1', (index) => bearer(`made-up-${index}`)],
+    ['keys', '10.0.0.2', (index) => bearer(`sotto_mgt_${String(index).padStart(48, 'A')}`)],
+    ['session cookies', '10.0.0.3', (index) => session(`made-up-${index}.signature`)],
+    ['both', '10.0.0.4', (index) => ({ ...bearer(`made-up-${index}`), ...session(`made-up-${index}.signature`) })],
+  ])('counts made-up %s at a public route by their address', async (_, address, made) => {
+    const headers = (index: number) => ({ ...from(address), ...made(index) });
+    expect(await ask(world.visitor(), 2 * limit, '/capabilities', headers)).toEqual({ 200: limit, 429: limit });
+    // Not even without them.
+    expect(await ask(world.visitor(), 3, '/capabilities', () => from(address))).toEqual({ 429: 3 });
+  });
+
+  it('counts made-up credentials by their address where a credential is asked for', async () => {
+    const headers = (index: number) => ({
+      ...from('10.1.0.1'),
+      ...bearer(`sotto_mgt_${String(index).padEnd(48, 'B')}`),
+    });
+    expect(await ask(world.visitor(), 2 * limit, '/usage', headers)).toEqual({ 401: limit, 429: limit });
+    const sessions = (index: number) => ({ ...from('10.1.0.2'), ...session(`made-up-${index}.signature`) });
+    expect(await ask(world.visitor(), 2 * limit, '/workspaces', sessions)).toEqual({ 401: limit, 429: limit });
+    // One limit over all routes, those with a limit of their own for good credentials included.
+    const spread = ['/models', '/usage', '/routing/effective', '/tee/attestation', '/balance'];
+    let refused = 0;
+    for (let index = 0; index < 2 * limit; index += 1) {
+      const made = { ...from('10.1.0.3'), ...bearer(`made-up-${index}`) };
+      const { status } = await world.visitor().get(spread[index % spread.length] ?? '', made);
+      if (status === 429) refused += 1;
+    }
+    expect(refused).toBe(limit);
+  });
+
+  it('is not switched off by showing a made-up credential to a public route first', async () => {
+    const made = (index: number) => ({ ...from('10.2.0.1'), ...bearer(`sotto_mgt_${String(index).padEnd(48, 'C')}`) });
+    expect(await ask(world.visitor(), limit / 2, '/capabilities', made)).toEqual({ 200: limit / 2 });
+    expect(await ask(world.visitor(), 2 * limit, '/usage', made)).toEqual({ 401: limit, 429: limit });
+  });
+
+  it('leaves whoever is known alone where others at the address show made-up credentials', async () => {
+    const address = from('10.3.0.1');
+    const known = { ...address, ...bearer(nextKey()) };
+    const signedIn = { ...address, cookie };
+    expect(await ask(world.visitor(), 1, '/usage', () => known)).toEqual({ 200: 1 });
+    expect(await ask(world.visitor(), 1, '/workspaces', () => signedIn)).toEqual({ 200: 1 });
+    const made = (index: number) => ({ ...address, ...bearer(`made-up-${index}`) });
+    await ask(world.visitor(), limit + 1, '/usage', made);
+    await ask(world.visitor(), limit + 1, '/capabilities', made);
+    expect(await ask(world.visitor(), 2, '/usage', made)).toEqual({ 429: 2 });
+    // Counted by their credentials from the start, also where they ask what is public.
+    for (const path of ['/usage', '/capabilities']) {
+      expect(await ask(world.visitor(), 5, path, () => known)).toEqual({ 200: 5 });
+    }
+    expect(await ask(world.visitor(), 5, '/workspaces', () => signedIn)).toEqual({ 200: 5 });
+    expect(await ask(world.visitor(), 5, '/auth/get-session', () => signedIn)).toEqual({ 200: 5 });
+  });
+
+  it('lets a credential in that nobody has seen yet, where its address has asked too much without any', async () => {
+    const address = from('10.4.0.1');
+    await ask(world.visitor(), limit + 1, '/capabilities', () => address);
+    expect(await ask(world.visitor(), 1, '/usage', () => address)).toEqual({ 429: 1 });
+    const first = { ...address, ...bearer(nextKey()) };
+    expect(await ask(world.visitor(), 3, '/usage', () => first)).toEqual({ 200: 3 });
+  });
+
+  it('counts a credential by itself from its first request on, wherever it comes from', async () => {
+    const key = bearer(nextKey());
+    const headers = (index: number) => ({ ...from(`10.5.${index}.1`), ...key });
+    expect(await ask(world.visitor(), 2 * limit, '/usage', headers)).toEqual({ 200: limit, 429: limit });
+    // Its address is left alone, and so is another key.
+    expect(await ask(world.visitor(), 1, '/capabilities', () => from('10.5.0.1'))).toEqual({ 200: 1 });
+    const other = { ...from('10.5.0.1'), ...bearer(nextKey()) };
+    expect(await ask(world.visitor(), 1, '/usage', () => other)).toEqual({ 200: 1 });
+  });
+
+  it('tells of a credential that shows its limit in the answer', async () => {
+    const key = { ...from('10.6.0.1'), ...bearer(nextKey()) };
+    await world.visitor().get('/usage', key);
+    const { headers } = await world.visitor().get('/usage', key);
+    const said = ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`x-ratelimit-${name}`)));
+    expect(said.slice(0, 2)).toEqual([limit, limit - 2]);
+    expect(said[2]).toBeGreaterThan(0);
+  });
+
+  it.each<[string, string, string, string, number]>([
+    ['an address that is not there', '10.7.0.1', 'GET', '/v1/nothing', 404],
+    ['a method that is not there', '10.7.0.2', 'PUT', '/v1/capabilities', 405],
+    ['HEAD', '10.7.0.3', 'HEAD', '/v1/capabilities', 200],
+    ['OPTIONS', '10.7.0.4', 'OPTIONS', '/v1/keys', 405],
+    ['a file that is not there', '10.7.0.5', 'GET', '/assets/nothing.js', 404],
+    ['a page', '10.7.0.6', 'GET', '/keys', 200],
+  ])('counts %s', async (_, address, method, path, status) => {
+    const headers = { ...from(address), accept: status === 200 ? 'text/html' : '*/*' };
+    const statuses: Record<number, number> = {};
+    for (let index = 0; index < 2 * limit; index += 1) {
+      const answer = await fetch(`${world.origin}${path}`, { method, headers });
+      await answer.body?.cancel();
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    }
+    expect(statuses).toEqual({ [status]: limit, 429: limit });
+  });
+
+  it('does not count health, files of the dashboard and preflights', async () => {
+    const assets = fileURLToPath(new URL('../../../apps/dashboard/built/assets', import.meta.url));
+    const [file] = readdirSync(assets);
+    const preflight = { origin: 'https://page.example', 'access-control-request-method': 'GET' };
+    for (const [method, path, headers] of [
+      ['GET', '/healthz', {}],
+      ['GET', '/readyz?from=balancer', {}],
+      ['GET', `/assets/${file}`, {}],
+      ['OPTIONS', '/v1/capabilities', preflight],
+    ] as const) {
+      for (let index = 0; index < limit + 5; index += 1) {
+        const answer = await fetch(`${world.origin}${path}`, { method, headers: { ...headers, ...from('10.8.0.1') } });
+        await answer.body?.cancel();
+        expect([path, answer.status]).not.toEqual([path, 429]);
+      }
+    }
+    expect(await ask(world.visitor(), limit, '/capabilities', () => from('10.8.0.1'))).toEqual({ 200: limit });
+  });
+});
+
+describe.skipIf(redis === undefined)('several controls on one Redis', () => {
+  let limitsRedis: Redis;
+  let world: AccountsWorld;
+  beforeAll(async () => {
+    limitsRedis = new Redis(redis?.url ?? '', {
+      maxRetriesPerRequest: 0,
+      enableOfflineQueue: false,
+      retryStrategy: null,
+    });
+    world = await openWorld({ limitsRedis, limit });
+  });
+  afterAll(async () => {
+    await world?.stop();
+    limitsRedis?.disconnect();
+    await redis?.stop();
+  });
+
+  it('keep no key of a made-up credential, and few of an address', async () => {
+    await limitsRedis.flushdb();
+    const made = (index: number) => ({
+      ...from('10.0.0.1'),
+      ...bearer(`sotto_mgt_${String(index).padEnd(48, 'D')}`),
+      ...session(`made-up-${index}.signature`),
+    });
+    for (const path of ['/capabilities', '/usage', '/workspaces', '/nothing', '/auth/get-session']) {
+      await ask(world.visitor(), 40, path, made);
+    }
+    expect((await limitsRedis.keys('*')).length).toBeLessThanOrEqual(2);
+  });
+
+  it('tell each other which credentials are good, so that another one lets them in past a flood', async () => {
+    const { keys } = await owner(world, 2);
+    const [known = '', unseen = ''] = keys;
+    const address = from('10.1.0.1');
+    expect(await ask(world.visitor(), 1, '/usage', () => ({ ...address, ...bearer(known) }))).toEqual({ 200: 1 });
+    const other = (await world.another()).visitor();
+    await ask(other, limit + 1, '/usage', (index) => ({ ...address, ...bearer(`made-up-${index}`) }));
+    expect(await ask(other, 1, '/usage', () => ({ ...address, ...bearer(unseen) }))).toEqual({ 429: 1 });
+    // They count together, too.
+    expect(await ask(other, limit, '/usage', () => ({ ...address, ...bearer(known) }))).toEqual({
+      200: limit - 1,
+      429: 1,
+    });
+  });
+
+  it('limit nobody while Redis is away', async () => {
+    const { keys } = await owner(world, 1);
+    limitsRedis.disconnect();
+    const key = { ...from('10.2.0.1'), ...bearer(keys[0] ?? '') };
+    expect(await ask(world.visitor(), limit + 5, '/capabilities', () => from('10.2.0.1'))).toEqual({ 200: limit + 5 });
+    expect(await ask(world.visitor(), limit + 5, '/usage', () => key)).toEqual({ 200: limit + 5 });
+    const made = (index: number) => ({ ...from('10.2.0.1'), ...bearer(`made-up-${index}`) });
+    expect(await ask(world.visitor(), limit + 5, '/usage', made)).toEqual({ 401: limit + 5 });
+  });
+});

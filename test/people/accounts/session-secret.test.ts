@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../../kit/until.ts';
+import { totpCode } from './totp.ts';
+import { type AccountsWorld, openWorld, password, sessionStatus, signIn, type Visitor } from './world.ts';
+
+const first = randomBytes(32).toString('base64');
+const second = randomBytes(32).toString('base64');
+let world: AccountsWorld;
+beforeAll(async () => {
+  world = await openWorld({ sessionSecrets: [first] });
+});
+afterAll(async () => {
+  await world?.stop();
+});
+
+/** A browser that a control with these secrets meets, with the cookies of another. */
+async function visitorOf(sessionSecrets: readonly [string, string?], before?: Visitor): Promise<Visitor> {
+  const visitor = (await world.another({ sessionSecrets })).visitor();
+  for (const [name, value] of before?.cookies ?? []) visitor.cookies.set(name, value);
+  return visitor;
+}
+
+const storedFactors = async (): Promise<readonly string[]> => {
+  const { rows } = await world.pool.query<{ text: string }>(
+    'select secret || backup_codes as text from auth_two_factor',
+  );
+  return rows.map(({ text }) => text);
+};
+
+it('SESSION_SECRET is exchanged: sessions go on, second factors are under the new one, and the old one opens nothing', async () => {
+  const ann = await world.verified();
+  const browser = await signIn(world.visitor(), ann);
+  const { json } = await browser.post('/auth/two-factor/enable', { password });
+  const code = totpCode(json.totpURI, Date.now() - 30_000);
+  expect((await browser.post('/auth/two-factor/verify-totp', { code })).status).toBe(200);
+  const stored = await storedFactors();
+
+  // Without the first, its cookies are nobody's. With both, whichever is used, they are ann's.
+  expect(await sessionStatus(await visitorOf([second], browser))).toBe(401);
+  expect(await sessionStatus(await visitorOf([first, second], browser))).toBe(200);
+  const moved = await visitorOf([second, first], browser);
+  expect(await sessionStatus(moved)).toBe(200);
+  expect((await moved.get('/auth/get-session')).json.user.email).toBe(ann.email);
+  // Signed by neither.
+  const forged = await visitorOf([second, first], browser);
+  for (const [name, value] of forged.cookies)
+    forged.cookies.set(
+      name,
+      value.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A')),
+    );
+  expect(await sessionStatus(forged)).toBe(401);
+
+  await until(
+    async () => (await storedFactors()).every((text) => !stored.includes(text)),
+    'the factors are sealed anew',
+  );
+  const later = await visitorOf([second]);
+  const asked = await later.post('/auth/sign-in/email', ann);
+  expect(asked.json).toMatchObject({ twoFactorRedirect: true });
+  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(json.totpURI, Date.now() + 30_000) });
+  expect(next.status, next.text).toBe(200);
+  expect(await sessionStatus(later)).toBe(200);
+  const byCode = await visitorOf([second]);
+  await byCode.post('/auth/sign-in/email', ann);
+  const spent = await byCode.post('/auth/two-factor/verify-backup-code', { code: json.backupCodes[0] });
+  expect(spent.status, spent.text).toBe(200);
+});
+
+it('a second factor of before secrets had versions goes on, whichever secret stands first', async () => {
+  const bob = await world.verified();
+  const browser = await signIn(world.visitor(), bob);
+  const { json } = await browser.post('/auth/two-factor/enable', { password });
+  const code = totpCode(json.totpURI, Date.now() - 30_000);
+  expect((await browser.post('/auth/two-factor/verify-totp', { code })).status).toBe(200);
+  await world.pool.query(
+    `update auth_two_factor set secret = regexp_replace(secret, '^\\$ba\\$\\d+', '$ba$1'),
+       backup_codes = regexp_replace(backup_codes, '^\\$ba\\$\\d+', '$ba$1')`,
+  );
+  const stored = await storedFactors();
+  expect(stored.every((text) => text.startsWith('$ba$1$'))).toBe(true);
+  const later = await visitorOf([second, first]);
+  await until(
+    async () => (await storedFactors()).every((text) => !stored.includes(text)),
+    'the factors are sealed anew',
+  );
+  expect((await later.post('/auth/sign-in/email', bob)).json).toMatchObject({ twoFactorRedirect: true });
+  const next = await later.post('/auth/two-factor/verify-totp', { code: totpCode(json.totpURI, Date.now() + 30_000) });
+  expect(next.status, next.text).toBe(200);
+});

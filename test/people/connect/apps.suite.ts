@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import { type AppAnswer, appAnswerSchema, appListAnswerSchema, grantListAnswerSchema } from '@sotto/wire';
+import * as oauth from 'openid-client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  bearer,
+  expectError,
+  type HeaderMap,
+  post,
+  readAnswer,
+  send,
+} from '../../contract/conformance/client.ts';
+import type { Concept } from '../../contract/conformance/suite.ts';
+import { clientOf, connect, oauthError } from './flow.ts';
+import { newApp, newPerson, type Person, redirectUri } from './people.ts';
+
+const good = {
+  name: 'Notebook',
+  homepage: 'https://app.example',
+  type: 'confidential',
+  redirect_uris: [redirectUri],
+  scopes: ['openid'],
+};
+
+/** Interface 4.6: apps and grants by session, and who may do what. */
+export const apps: Concept = (suite) => {
+  const url = (path: string): string => `${suite.service.controlUrl}/connect${path}`;
+  const as = async ({ browser }: Person, method: string, path: string, body?: unknown): Promise<Answer> =>
+    readAnswer(await browser.ask(method, url(path), body === undefined ? {} : { body }));
+
+  describe("a developer's app", () => {
+    let owner: Person;
+    let person: Person;
+    beforeAll(async () => {
+      [owner, person] = [await newPerson(suite.service), await newPerson(suite.service, 5)];
+    });
+    const alive = async (token: string): Promise<boolean> =>
+      (await fetch(`${suite.service.controlUrl}/models`, { headers: bearer(token) })).status === 200;
+    const secretWorks = async (app: AppAnswer, secret: string | undefined): Promise<boolean> => {
+      const client = await clientOf(suite.service, { ...app, client_secret: secret });
+      return (await oauthError(oauth.refreshTokenGrant(client, 'x'))) === 'invalid_grant';
+    };
+
+    it('is registered, listed without its secret, changed, and disabled for good', async () => {
+      const app = await newApp(suite.service, owner);
+      expect(app.client_secret).toMatch(/^sotto_app_[\w-]{43}$/);
+      const listed = await as(owner, 'GET', '/apps');
+      expect(listed.headers.get('cache-control')).toBe('no-store');
+      expect(listed.text).not.toContain(app.client_secret);
+      expect(appListAnswerSchema.parse(listed.json).data.map(({ id }) => id)).toContain(app.id);
+      const { rows } = await suite.service.pool.query('select * from connect_apps where id = $1', [app.id]);
+      expect(JSON.stringify(rows)).not.toContain(app.client_secret);
+      const changed = await as(owner, 'PATCH', `/apps/${app.id}`, { name: 'Other', homepage: 'https://other.example' });
+      expect(appAnswerSchema.parse(changed.json)).toMatchObject({ name: 'Other', homepage: 'https://other.example' });
+      const { client, accessToken, refreshToken } = await connect(suite.service, person, app);
+      expect((await as(owner, 'DELETE', `/apps/${app.id}`)).status).toBe(204);
+      expect(await alive(accessToken)).toBe(false);
+      expect(await oauthError(oauth.refreshTokenGrant(client, refreshToken))).toBe('invalid_client');
+      for (const [method, path, body] of [
+        ['PATCH', '', { name: 'x' }],
+        ['POST', '/rotate-secret', {}],
+        ['DELETE', '', undefined],
+      ] as const) {
+        expectError(await as(owner, method, `/apps/${app.id}${path}`, body), 404, 'not_found');
+      }
+      const page = await person.browser.ask('GET', url(`/authorize?client_id=${app.id}`));
+      expect(page.status).toBe(400);
+      const left = appListAnswerSchema.parse((await as(owner, 'GET', '/apps')).json).data;
+      expect(left.map(({ id }) => id)).not.toContain(app.id);
+    });
+
+    it('gets another secret: the old one is dead, and so are its grants', async () => {
+      const app = await newApp(suite.service, owner);
+      const { accessToken } = await connect(suite.service, person, app);
+      const rotated = appAnswerSchema.parse((await as(owner, 'POST', `/apps/${app.id}/rotate-secret`, {})).json);
+      expect(await alive(accessToken)).toBe(false);
+      expect(await secretWorks(app, app.client_secret)).toBe(false);
+      expect(await secretWorks(app, rotated.client_secret)).toBe(true);
+      const again = await newApp(suite.service, owner, { type: 'public' });
+      expectError(await as(owner, 'POST', `/apps/${again.id}/rotate-secret`, {}), 409, 'conflict');
+    });
+
+    it('ends its grants with other redirect URIs, and with nothing less', async () => {
+      const app = await newApp(suite.service, owner);
+      const { accessToken } = await connect(suite.service, person, app);
+      for (const change of [{ name: 'x' }, { post_logout_redirect_uris: [] }, { redirect_uris: [redirectUri] }]) {
+        expect((await as(owner, 'PATCH', `/apps/${app.id}`, change)).status).toBe(200);
+        expect(await alive(accessToken)).toBe(true);
+      }
+      const more = { redirect_uris: [redirectUri, 'http://127.0.0.1:3000/callback'] };
+      expect((await as(owner, 'PATCH', `/apps/${app.id}`, more)).status).toBe(200);
+      expect(await alive(accessToken)).toBe(false);
+    });
+
+    it.each<[string, object]>([
+      ['a redirect over http', { redirect_uris: ['http://app.example/callback'] }],
+      ['a redirect with a fragment', { redirect_uris: ['https://app.example/#x'] }],
+      ['a redirect with a password', { redirect_uris: ['https://a:b@app.example/'] }],
+      ['a redirect of another scheme', { redirect_uris: ['javascript:alert(1)'] }],
+      ['a redirect with a line break', { redirect_uris: ['https://app.example/\nx'] }],
+      ['a redirect that is no address', { redirect_uris: ['app.example'] }],
+      ['one redirect twice', { redirect_uris: [redirectUri, redirectUri] }],
+      ['no redirect', { redirect_uris: [] }],
+      ['a homepage that is script', { homepage: 'javascript:alert(1)' }],
+      ['no name', { name: ' ' }],
+      ['a name that turns text around', { name: 'Sotto\u202e' }],
+      ['an unknown scope', { scopes: ['keys:write'] }],
+      ['no scope', { scopes: [] }],
+      ['an unknown type', { type: 'trusted' }],
+      ['a secret of its own', { client_secret: 'x' }],
+    ])('interface 7: with %s is a clear 400', async (_, wrong) => {
+      expectError(await as(owner, 'POST', '/apps', { ...good, ...wrong }), 400, 'invalid_request');
+      const { id } = await newApp(suite.service, owner);
+      expectError(await as(owner, 'PATCH', `/apps/${id}`, wrong), 400, 'invalid_request');
+    });
+
+    it('sends nobody back to this origin', async () => {
+      const { origin } = new URL(suite.service.controlUrl);
+      for (const field of ['redirect_uris', 'post_logout_redirect_uris']) {
+        const refused = await as(owner, 'POST', '/apps', { ...good, [field]: [`${origin}/connect/consent`] });
+        expectError(refused, 400, 'invalid_request', field);
+      }
+    });
+  });
+
+  describe('a grant', () => {
+    it('is listed to whoever made it, disconnected by them, and stays as history', async () => {
+      const [person, other] = [await newPerson(suite.service, 5), await newPerson(suite.service)];
+      const app = await newApp(suite.service, other);
+      const { client, accessToken, refreshToken } = await connect(suite.service, person, app);
+      const list = async (who: Person) => grantListAnswerSchema.parse((await as(who, 'GET', '/grants')).json).data;
+      const [grant] = await list(person);
+      expect(grant).toMatchObject({ granted_by: person.accountId, ended_at: null, spent_usd: 0 });
+      expect(await list(other)).toEqual([]);
+      expectError(await as(other, 'DELETE', `/grants/${grant?.id}`), 404, 'not_found');
+      const { ticket } = await suite.service.mintTicket(accessToken, { model: 'acme/small' });
+      expect((await as(person, 'DELETE', `/grants/${grant?.id}`)).status).toBe(204);
+      expect((await as(person, 'DELETE', `/grants/${grant?.id}`)).status).toBe(204);
+      const late = { model: 'acme/small', messages: [{ role: 'user', content: 'x' }] };
+      const redeemed = await post(`${suite.service.baseUrl}/chat/completions`, late, { 'x-router-ticket': ticket });
+      expectError(redeemed, 401, 'invalid_ticket');
+      const minted = await post(`${suite.service.controlUrl}/inference/tickets`, late, bearer(accessToken));
+      expectError(minted, 401, 'invalid_api_key');
+      expect(await oauthError(oauth.refreshTokenGrant(client, refreshToken))).toBe('invalid_grant');
+      expect((await list(person))[0]?.ended_at).not.toBeNull();
+    });
+
+    it('is one of ten at most that an account has for one app', async () => {
+      const [person, other] = [await newPerson(suite.service), await newPerson(suite.service)];
+      const app = await newApp(suite.service, other);
+      for (let made = 0; made < 12; made += 1) await connect(suite.service, person, app, { scope: 'openid' });
+      const { data } = grantListAnswerSchema.parse((await as(person, 'GET', '/grants')).json);
+      expect(data.map(({ ended_at: endedAt }) => endedAt === null)).toEqual([...Array(10).fill(true), false, false]);
+    });
+  });
+
+  describe('every session route', () => {
+    const callers = ['owner', 'other account', 'nobody', 'inference key', 'management key', 'access token'] as const;
+    type Caller = (typeof callers)[number];
+    const headers = new Map<Caller, HeaderMap>();
+    let owner: Person;
+    let app: AppAnswer;
+    let grantId = '';
+    beforeAll(async () => {
+      owner = await newPerson(suite.service, 1);
+      const other = await newPerson(suite.service);
+      app = await newApp(suite.service, owner);
+      const { accessToken } = await connect(suite.service, owner, app);
+      const [grant] = grantListAnswerSchema.parse((await as(owner, 'GET', '/grants')).json).data;
+      grantId = grant?.id ?? '';
+      headers.set('owner', { cookie: owner.browser.cookiesFor(url('/')) });
+      headers.set('other account', { cookie: other.browser.cookiesFor(url('/')) });
+      headers.set('nobody', {});
+      headers.set('inference key', bearer(suite.account.inferenceKey));
+      headers.set('management key', bearer(suite.account.managementKey));
+      headers.set('access token', bearer(accessToken));
+    });
+
+    /** Deletions last: they are the owner's last calls. */
+    const routes: readonly {
+      readonly method: string;
+      readonly path: () => string;
+      readonly body?: object;
+      readonly owner: number;
+      readonly other: number;
+    }[] = [
+      { method: 'GET', path: () => '/grants', owner: 200, other: 200 },
+      { method: 'GET', path: () => '/apps', owner: 200, other: 200 },
+      { method: 'POST', path: () => '/apps', body: good, owner: 201, other: 201 },
+      { method: 'PATCH', path: () => `/apps/${app.id}`, body: { name: 'x' }, owner: 200, other: 404 },
+      { method: 'POST', path: () => `/apps/${app.id}/rotate-secret`, body: {}, owner: 200, other: 404 },
+      { method: 'GET', path: () => `/interactions/${randomUUID()}`, owner: 404, other: 404 },
+      {
+        method: 'POST',
+        path: () => `/interactions/${randomUUID()}`,
+        body: { decision: 'deny' },
+        owner: 404,
+        other: 404,
+      },
+      { method: 'DELETE', path: () => `/grants/${grantId}`, owner: 204, other: 404 },
+      { method: 'DELETE', path: () => `/apps/${app.id}`, owner: 204, other: 404 },
+    ];
+
+    it.each(routes)('design 6: $method $path answers each credential as the table says', async (route) => {
+      for (const caller of callers.toReversed()) {
+        const { body } = route;
+        const sent = { headers: headers.get(caller) ?? {}, ...(body === undefined ? {} : { body }) };
+        const answer = await send(route.method, url(route.path()), sent);
+        const own = { owner: route.owner, 'other account': route.other, 'inference key': 403, 'management key': 403 };
+        const expected = own[caller as keyof typeof own] ?? 401;
+        expect(answer.status, `${caller}: ${answer.text}`).toBe(expected);
+        if (expected === 401) expectError(answer, 401, 'unauthenticated');
+        if (caller.endsWith(' key')) expectError(answer, 403, 'insufficient_scope');
+      }
+    });
+
+    it('a secret is rotated without a body by a program, and not by a page of another site', async () => {
+      const own = await newApp(suite.service, owner);
+      const rotate = (more: HeaderMap) =>
+        send('POST', url(`/apps/${own.id}/rotate-secret`), { headers: { ...headers.get('owner'), ...more } });
+      for (const foreign of [
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+        { referer: 'https://evil.example/' },
+        { 'sec-fetch-site': 'cross-site' },
+      ]) {
+        expectError(await rotate(foreign), 403, 'forbidden');
+      }
+      // A form names its type even where it sends nothing.
+      const form = { 'content-type': 'application/x-www-form-urlencoded' };
+      expectError(await rotate(form), 415, 'unsupported_media_type');
+      const rotated = await rotate({});
+      expect(rotated.status, rotated.text).toBe(200);
+    });
+
+    it('design 6: CSRF-safe: a page of another site changes nothing', async () => {
+      const foreign = { ...headers.get('owner'), origin: 'https://evil.example' };
+      expectError(await send('POST', url('/apps'), { headers: foreign, body: good }), 403, 'forbidden');
+      expectError(await send('POST', url('/interactions/x'), { headers: foreign, body: {} }), 403, 'forbidden');
+      expectError(await send('DELETE', url(`/grants/${grantId}`), { headers: foreign }), 403, 'forbidden');
+    });
+
+    it('interface 7: ids that are not there, or are none, are 404; other methods 405', async () => {
+      for (const id of ['x', '%00', '..%2f..', randomUUID()]) {
+        expectError(await as(owner, 'PATCH', `/apps/${id}`, { name: 'x' }), 404, 'not_found');
+        expectError(await as(owner, 'DELETE', `/apps/${id}`), 404, 'not_found');
+        expectError(await as(owner, 'DELETE', `/grants/${id}`), 404, 'not_found');
+      }
+      expectError(await as(owner, 'PUT', '/apps', {}), 405, 'method_not_allowed');
+      expectError(await as(owner, 'DELETE', '/token'), 405, 'method_not_allowed');
+      expectError(await as(owner, 'GET', '/device'), 404, 'not_found');
+      // However its address is written, an endpoint is the same one.
+      for (const path of ['/%6awks', '/jwks?x=1']) expect((await as(owner, 'GET', path)).json).toHaveProperty('keys');
+    });
+  });
+};

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AppAnswer,
+  grantListAnswerSchema,
+  usagePageSchema,
+  workspaceAnswerSchema,
+  workspaceInvitationAnswerSchema,
+} from '@sotto/wire';
+import * as oauth from 'openid-client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ask, bearer, expectError, get, post } from '../../contract/conformance/client.ts';
+import type { Concept } from '../../contract/conformance/suite.ts';
+import { until } from '../../kit/service.ts';
+import { allowed, connect } from './flow.ts';
+import { newApp, newPerson, type Person } from './people.ts';
+
+const model = 'acme/small';
+const nonce = 'a'.repeat(64);
+
+/** What a token is good for: its scopes, its workspace, its limit. */
+export const tokens: Concept = (suite) => {
+  const url = (path: string): string => `${suite.service.controlUrl}${path}`;
+
+  describe('an access token', () => {
+    let person: Person;
+    let app: AppAnswer;
+    beforeAll(async () => {
+      person = await newPerson(suite.service, 5);
+      app = await newApp(suite.service, await newPerson(suite.service));
+    });
+    const tokenFor = async (scope: string, decision = allowed()): Promise<string> =>
+      (await connect(suite.service, person, app, { scope, decision })).accessToken;
+
+    it('with `inference` buys tickets, lists models and asks for evidence, and nothing else', async () => {
+      const as = bearer(await tokenFor('inference'));
+      for (const path of ['/models', '/routing/effective']) expect((await get(url(path), as)).status, path).toBe(200);
+      expect((await post(url('/inference/tickets'), { model }, as)).status).toBe(200);
+      // Its vault is an enclave by name alone: what is refused is the enclave, not the token.
+      const evidence = await get(url(`/tee/attestation?model=acme/wide&nonce=${nonce}`), as);
+      expect([401, 403]).not.toContain(evidence.status);
+      const attested = await post(url('/inference/attestation-tickets'), { model: 'acme/wide' }, as);
+      expect(attested.status, attested.text).toBe(200);
+      expectError(await get(url('/tee/signature/preq_aaaaaaaaaaaaaaaaaaaaaa'), as), 404, 'not_found');
+      for (const path of ['/balance', '/usage', '/usage/daily']) {
+        const refused = await get(url(path), as);
+        expectError(refused, 403, 'insufficient_scope');
+        expect(refused.text).toContain('usage:read');
+      }
+      for (const path of ['/keys', '/workspaces', '/connect/apps', '/connect/grants', '/billing/orders']) {
+        expectError(await get(url(path), as), 401, 'unauthenticated');
+      }
+    });
+
+    it('with `usage:read` reads balance and usage, and nothing else', async () => {
+      const as = bearer(await tokenFor('usage:read'));
+      for (const path of ['/balance', '/usage', '/usage/daily', '/usage?format=csv']) {
+        expect((await get(url(path), as)).status, path).toBe(200);
+      }
+      for (const path of ['/models', '/routing/effective']) {
+        const refused = await get(url(path), as);
+        expectError(refused, 403, 'insufficient_scope');
+        expect(refused.text).toContain('`inference`');
+      }
+      expectError(await post(url('/inference/tickets'), { model }, as), 403, 'insufficient_scope');
+      expectError(await post(url('/inference/attestation-tickets'), { model }, as), 403, 'insufficient_scope');
+    });
+
+    it('with neither is good for nothing here', async () => {
+      const as = bearer(await tokenFor('openid email'));
+      expectError(await post(url('/inference/tickets'), { model }, as), 403, 'insufficient_scope');
+      expectError(await get(url('/balance'), as), 403, 'insufficient_scope');
+    });
+
+    it('is an unknown bearer at the broker', async () => {
+      const token = await tokenFor('openid inference');
+      expectError(await ask(suite.service, token, { model }), 401, 'invalid_api_key');
+      expectError(await get(`${suite.service.baseUrl}/models`, bearer(token)), 401, 'invalid_api_key');
+    });
+
+    it('is none where it is cut, changed, or a refresh token', async () => {
+      const { accessToken, refreshToken } = await connect(suite.service, person, app);
+      const changed = accessToken.slice(0, -1) + (accessToken.endsWith('A') ? 'B' : 'A');
+      for (const token of [changed, accessToken.slice(1), refreshToken, `${accessToken}A`, '']) {
+        expectError(await get(url('/models'), bearer(token)), 401, 'invalid_api_key');
+      }
+    });
+
+    it('spends from the wallet of its workspace up to its limit, which grants show and keys do not', async () => {
+      const { service } = suite;
+      const before = await keysOf(person);
+      const { accessToken } = await connect(service, person, app, { decision: allowed({ credit_limit_usd: 0.0001 }) });
+      const minted = () => post(url('/inference/tickets'), { model }, bearer(accessToken));
+      const serve = async (ticket: string) =>
+        post(
+          `${service.baseUrl}/chat/completions`,
+          { model, max_tokens: 16, messages: [{ role: 'user', content: 'x' }] },
+          { 'x-router-ticket': ticket },
+        );
+      const { ticket } = (await minted()).json as { ticket: string };
+      expect((await serve(ticket)).status).toBe(200);
+      const active = async () => (await grantsOf(person)).find(({ ended_at, spent_usd }) => !ended_at && spent_usd > 0);
+      await until(async () => (await active()) !== undefined, 'the grant shows what it spent');
+      const grant = await active();
+      expect(grant).toMatchObject({ app: { id: app.id, name: 'Notebook' }, credit_limit_usd: 0.0001 });
+      expect(grant?.last_used_at).not.toBeNull();
+      expect(await keysOf(person)).toEqual(before);
+      // Whatever is left, the dearest answer costs more.
+      const { ticket: second } = (await minted()).json as { ticket: string };
+      const tooMuch = { model, max_tokens: 1000, messages: [{ role: 'user', content: 'x' }] };
+      const refused = await post(`${service.baseUrl}/chat/completions`, tooMuch, { 'x-router-ticket': second });
+      expectError(refused, 402, 'insufficient_balance');
+      const page = await get(url('/usage'), bearer(accessToken));
+      expect(usagePageSchema.parse(page.json).data.length).toBeGreaterThan(0);
+    });
+
+    it("has a key that its maker's session neither changes nor revokes by id", async () => {
+      await connect(suite.service, person, app);
+      const { rows } = await suite.service.pool.query<{ key_id: string }>(
+        'select key_id from connect_grants where account_id = $1 order by created_at desc limit 1',
+        [person.accountId],
+      );
+      const path = url(`/keys/${rows[0]?.key_id}`);
+      const changed = await person.browser.ask('PATCH', path, { body: { credit_limit_usd: null } });
+      expect(changed.status).toBe(404);
+      expect((await person.browser.ask('DELETE', path)).status).toBe(404);
+    });
+
+    it('of a workspace of somebody else reads that workspace alone, and no balance', async () => {
+      const { service } = suite;
+      const [owner, member] = [await newPerson(service, 5), await newPerson(service)];
+      const workspaceId = await share(owner, member);
+      const { accessToken } = await connect(service, member, app, { decision: allowed({ workspace_id: workspaceId }) });
+      const as = bearer(accessToken);
+      expectError(await get(url('/balance'), as), 403, 'forbidden');
+      expect((await get(url('/usage'), as)).status).toBe(200);
+      expect((await get(url(`/usage/daily?workspace_id=${workspaceId}`), as)).status).toBe(200);
+      const other = await get(url(`/usage?workspace_id=${randomUUID()}`), as);
+      expectError(other, 403, 'forbidden', 'workspace_id');
+      // The owner pays, sees who has allowed what in their workspace, and may end it.
+      expect((await post(url('/inference/tickets'), { model }, as)).status).toBe(200);
+      const [seen] = await grantsOf(owner, `?workspace_id=${workspaceId}`);
+      expect(seen).toMatchObject({ granted_by: member.accountId, workspace: { id: workspaceId } });
+      expect(await grantsOf(owner)).toEqual([]);
+      expect((await owner.browser.ask('DELETE', url(`/connect/grants/${seen?.id}`))).status).toBe(204);
+      expectError(await get(url('/usage'), as), 401, 'invalid_api_key');
+    });
+
+    it('dies with the membership that it was given under, and with its refresh token', async () => {
+      const { service } = suite;
+      const [owner, member] = [await newPerson(service, 5), await newPerson(service)];
+      const workspaceId = await share(owner, member);
+      const connected = await connect(service, member, app, { decision: allowed({ workspace_id: workspaceId }) });
+      const removed = await owner.browser.ask('DELETE', url(`/workspaces/${workspaceId}/members/${member.accountId}`));
+      expect(removed.status).toBe(204);
+      expectError(await get(url('/models'), bearer(connected.accessToken)), 401, 'invalid_api_key');
+      const refreshed = oauth.refreshTokenGrant(connected.client, connected.refreshToken);
+      await expect(refreshed).rejects.toMatchObject({ error: 'invalid_grant' });
+      expect((await grantsOf(member))[0]?.ended_at).not.toBeNull();
+    });
+
+    it('loses what its app may no longer ask for', async () => {
+      const owner = await newPerson(suite.service);
+      const narrowed = await newApp(suite.service, owner);
+      const { accessToken } = await connect(suite.service, person, narrowed);
+      expect((await get(url('/balance'), bearer(accessToken))).status).toBe(200);
+      const body = { scopes: ['openid', 'inference'] };
+      expect((await owner.browser.ask('PATCH', url(`/connect/apps/${narrowed.id}`), { body })).status).toBe(200);
+      expectError(await get(url('/balance'), bearer(accessToken)), 403, 'insufficient_scope');
+      expect((await get(url('/models'), bearer(accessToken))).status).toBe(200);
+    });
+
+    const keysOf = async ({ browser }: Person): Promise<unknown> => (await browser.ask('GET', url('/keys'))).json();
+    const grantsOf = async ({ browser }: Person, query = '') => {
+      const answer = await browser.ask('GET', url(`/connect/grants${query}`));
+      return grantListAnswerSchema.parse(await answer.json()).data;
+    };
+    /** A workspace of one person's that another is a member of. */
+    const share = async (owner: Person, member: Person): Promise<string> => {
+      const made = await owner.browser.ask('POST', url('/workspaces'), { body: { name: 'Shared' } });
+      const { id } = workspaceAnswerSchema.parse(await made.json());
+      const invitation = { email: member.email, role: 'member' };
+      const invited = await owner.browser.ask('POST', url(`/workspaces/${id}/invitations`), { body: invitation });
+      const { token } = workspaceInvitationAnswerSchema.parse(await invited.json());
+      const joined = await member.browser.ask('POST', url('/invitations/accept'), { body: { token } });
+      expect(joined.status).toBe(200);
+      return id;
+    };
+  });
+};

@@ -1,0 +1,324 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import { type AppAnswer, appAnswerSchema, type CreateApp } from '@sotto/wire';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../kit/free-port.ts';
+import { until } from '../../kit/service.ts';
+import { thoroughly } from '../../kit/thorough.ts';
+import { clientOf, exchange, start } from '../connect/flow.ts';
+import { describeDashboard, expectAccessible, expectGoodLooks, keepPicture, type Person, type Stage } from './stage.ts';
+
+/** The app's own server, which browsers come back to. */
+const appPort = await freePort();
+const appOrigin = `http://127.0.0.1:${appPort}`;
+const redirect = `${appOrigin}/callback`;
+const elsewhere = { leadsTo: appOrigin };
+
+const asked: CreateApp = {
+  name: 'Notebook',
+  homepage: 'https://notebook.example',
+  type: 'confidential',
+  redirect_uris: [redirect],
+  scopes: ['openid', 'email', 'inference', 'usage:read'],
+};
+
+async function register(page: Page, more: Partial<CreateApp> = {}): Promise<AppAnswer> {
+  const answer = await page.request.post('/v1/connect/apps', { data: { ...asked, ...more } });
+  expect(answer.status(), await answer.text()).toBe(201);
+  return appAnswerSchema.parse(await answer.json());
+}
+
+/** An app whose owner has nothing more to do. */
+async function somebodysApp(stage: Stage, more: Partial<CreateApp> = {}): Promise<AppAnswer> {
+  const page = await stage.open('/', { as: await stage.person(0) });
+  return register(page, more);
+}
+
+/** What an app does to begin: the address that it sends a browser to. */
+async function begin(stage: Stage, app: AppAnswer, parameters: Record<string, string> = {}) {
+  const client = await clientOf(stage.service, app);
+  const started = await start(client, { redirect_uri: redirect, ...parameters });
+  return { client, started, path: started.url.slice(stage.origin.length) };
+}
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+const back = (page: Page) => page.waitForURL((url) => url.origin === appOrigin);
+
+async function use(stage: Stage, token: string): Promise<void> {
+  const { ticket } = await stage.service.mintTicket(token, { model: 'acme/small' });
+  const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-router-ticket': ticket, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'acme/small', messages: [{ role: 'user', content: 'x' }] }),
+  });
+  expect(answer.status).toBe(200);
+}
+
+/** Somebody for whom an app has done something, and another was disconnected. */
+async function personWithApps(stage: Stage): Promise<Person> {
+  const person = await stage.person();
+  for (const [name, ends] of [
+    ['A notebook with quite a long name', false],
+    ['Diary', true],
+  ] as const) {
+    const app = await somebodysApp(stage, { name });
+    const { client, started, path } = await begin(stage, app);
+    const page = await stage.open(path, { as: person, ...elsewhere });
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await back(page);
+    const { access_token: token } = await exchange(client, started, page.url());
+    await use(stage, token);
+    const grants = async () =>
+      (await (await page.request.get(`${stage.origin}/v1/connect/grants`)).json()) as {
+        data: { id: string; app: { id: string }; spent_usd: number }[];
+      };
+    const grant = async () => (await grants()).data.find((each) => each.app.id === app.id);
+    await until(async () => ((await grant())?.spent_usd ?? 0) > 0, 'it is booked');
+    if (ends) await page.request.delete(`${stage.origin}/v1/connect/grants/${(await grant())?.id}`);
+  }
+  return person;
+}
+
+await describeDashboard('connected apps', (stage) => {
+  let server: Server;
+  beforeAll(async () => {
+    server = createServer((_request, response) =>
+      response.setHeader('content-type', 'text/html').end('<title>App</title>'),
+    );
+    await new Promise<void>((resolve) => server.listen(appPort, '127.0.0.1', resolve));
+  });
+  afterAll(() => void server?.close());
+
+  it('are allowed after signing in, within a limit, and seen with what they spent, and disconnected', async () => {
+    const person = await stage.person();
+    const { client, started, path } = await begin(stage, await somebodysApp(stage));
+    const page = await stage.open(path, elsewhere);
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password').fill(person.password);
+    await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
+    await page.getByText('See your email address.').waitFor();
+    await page.getByText('Nobody has checked whose app this is.').waitFor();
+    expect(await page.getByLabel('It may spend, in all (USD)').inputValue()).toBe('5');
+    await page.getByLabel('It may spend, in all (USD)').fill('2.50');
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await back(page);
+    const tokens = await exchange(client, started, page.url());
+    await use(stage, tokens.access_token);
+
+    await page.goto(`${stage.origin}/apps`);
+    await page.getByRole('button', { name: 'Disconnect Notebook' }).waitFor();
+    await until(async () => {
+      await page.reload();
+      const table = page.getByRole('table', { name: 'Active connections' });
+      await table.waitFor();
+      return /\$0\.0\d+ of \$2\.50/.test((await table.textContent()) ?? '');
+    }, 'what it spent is shown');
+    await page.getByRole('button', { name: 'Disconnect Notebook' }).click();
+    await expectAccessible(page);
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByText('No app is connected').waitFor();
+    await page.getByRole('table', { name: 'Past connections' }).getByText('Notebook', { exact: true }).waitFor();
+    expect((await fetch(`${stage.service.controlUrl}/models`, bearer(tokens.access_token))).status).toBe(401);
+  });
+
+  it('are denied, by keyboard alone', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage));
+    const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
+    await page.getByLabel('Workspace', { exact: true }).focus();
+    for (const next of ['It may spend, in all (USD)', 'No limit']) {
+      await page.keyboard.press('Tab');
+      expect(await page.locator(':focus').getAttribute('id')).toBe(await page.getByLabel(next).getAttribute('id'));
+    }
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await back(page);
+    expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied');
+  });
+
+  it('get no limit by accident, and none but the one that was typed', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage));
+    const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
+    const limit = page.getByLabel('It may spend, in all (USD)');
+    await limit.fill('a lot');
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+    expect(await limit.inputValue()).toBe('a lot');
+    await page.getByLabel('No limit').check();
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await back(page);
+    const { data } = (await (await page.request.get(`${stage.origin}/v1/connect/grants`)).json()) as {
+      data: { credit_limit_usd: number | null }[];
+    };
+    expect(data.map(({ credit_limit_usd: usd }) => usd)).toEqual([null]);
+  });
+
+  it('that ask only who somebody is are given no money to spend, nor a choice of it', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage, { scopes: ['openid'] }), { scope: 'openid' });
+    const page = await stage.open(path, { as: await stage.person(0), ...elsewhere });
+    await page.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
+    expect(await page.getByLabel('It may spend, in all (USD)').count()).toBe(0);
+    expect(await page.getByLabel('Workspace', { exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await back(page);
+    await page.goto(`${stage.origin}/apps`);
+    await page.getByText('May not spend').waitFor();
+  });
+
+  it('may want a new sign-in, which brings people back', async () => {
+    const person = await stage.person(0);
+    const page = await stage.open('/', { as: person, ...elsewhere });
+    // Sessions begin at a second; the request must be of a later one.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const { path } = await begin(stage, await somebodysApp(stage), { prompt: 'login' });
+    await page.goto(path);
+    await page.getByRole('button', { name: 'Sign in again' }).click();
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password').fill(person.password);
+    await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await back(page);
+    expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
+  });
+
+  it('wait for somebody who signs up first', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage));
+    const page = await stage.open(path, elsewhere);
+    const main = page.getByRole('main');
+    await main.getByRole('link', { name: 'Sign up' }).click();
+    const email = `${randomUUID().slice(0, 8)}@people.example`;
+    await page.getByLabel('Name').fill('Ben New');
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('a long password');
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Almost there' }).waitFor();
+    await main.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('a long password');
+    await main.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Allow Notebook' }).click();
+    await back(page);
+  });
+
+  it('cannot have somebody answer what began in another browser', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage));
+    const attacker = await stage.open(path, { as: await stage.person(0) });
+    await attacker.getByRole('heading', { name: 'Connect Notebook?' }).waitFor();
+    const victim = await stage.open(attacker.url().slice(stage.origin.length), { as: await stage.person(0) });
+    await victim.getByText('There is no such request in this browser').waitFor();
+    await expectAccessible(victim);
+    expect(await victim.getByRole('button', { name: 'Allow' }).count()).toBe(0);
+  });
+
+  it('are registered, changed, given another secret and disabled by their developers', async () => {
+    const page = await stage.open('/apps', { as: await stage.person(0) });
+    await page.getByText('No app is connected').waitFor();
+    await page.getByRole('tab', { name: 'For developers' }).click();
+    await page.getByText('You have registered no app').waitFor();
+    await page.getByRole('button', { name: 'Register an app' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Notebook');
+    await dialog.getByLabel('Homepage').fill('https://notebook.example');
+    await dialog.getByLabel('Redirect URIs').fill('http://notebook.example/callback');
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    await dialog.getByText(/must be an https address/).waitFor();
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('Notebook');
+    await dialog.getByLabel('Redirect URIs').fill(`${redirect}\nhttp://127.0.0.1:3000/callback`);
+    await dialog.getByRole('button', { name: 'Register' }).click();
+    await page.getByRole('dialog', { name: 'Notebook is ready' }).waitFor();
+    const first = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    expect(await page.getByText(first).count()).toBe(0);
+
+    const menu = page.getByRole('button', { name: 'What to do with Notebook' });
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Change' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Notebook 2');
+    await page.getByRole('dialog').getByLabel('Redirect URIs').fill(redirect);
+    await page.getByText('has to allow it again').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('table', { name: 'Your apps' }).getByText('Notebook 2').waitFor();
+    expect(await page.getByText('http://127.0.0.1:3000/callback').count()).toBe(0);
+
+    await page.getByRole('button', { name: 'What to do with Notebook 2' }).click();
+    await page.getByRole('menuitem', { name: 'New secret' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Make a new secret' }).click();
+    const second = (await page.getByText(/^sotto_app_/).textContent()) ?? '';
+    expect(second).not.toBe(first);
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+
+    await page.getByRole('button', { name: 'What to do with Notebook 2' }).click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('You have registered no app').waitFor();
+  });
+
+  it('say so where they cannot be told, and try again', async () => {
+    const page = await stage.open('/', { as: await stage.person(0) });
+    const failing = '**/v1/connect/{grants,apps}';
+    const refusal = { error: { message: 'It is being mended.', type: 'service_unavailable', request_id: 'req_x' } };
+    await page.route(failing, (route) => route.fulfill({ status: 400, json: refusal }));
+    await page.goto('/apps');
+    await page.getByText('It is being mended.').waitFor();
+    await page.unroute(failing);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No app is connected').waitFor();
+  });
+
+  it('are said to be off where they are', async () => {
+    const page = await stage.open('/', { as: await stage.person(0) });
+    await page.route('**/v1/capabilities', async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), connected_apps: { enabled: false } } });
+    });
+    for (const path of ['/apps', '/connect/consent?uid=x']) {
+      await page.goto(path);
+      await page.getByText('Apps cannot connect here').first().waitFor();
+      await expectAccessible(page);
+    }
+    expect(await page.getByRole('link', { name: 'Connected apps' }).count()).toBe(0);
+  });
+
+  thoroughly('look well to whoever has connected them', async () => {
+    await expectGoodLooks(stage, {
+      name: 'apps',
+      path: '/apps',
+      as: await personWithApps(stage),
+      shown: (open) => open.getByText('Past connections', { exact: true }).first().waitFor(),
+    });
+  });
+
+  thoroughly('ask on a page that looks well', async () => {
+    const { path } = await begin(stage, await somebodysApp(stage));
+    await expectGoodLooks(stage, {
+      name: 'consent',
+      path,
+      as: await stage.person(),
+      shown: (open) => open.getByRole('button', { name: 'Allow Notebook' }).waitFor(),
+    });
+  });
+
+  thoroughly('look well to their developers', async () => {
+    const developer = await stage.person(0);
+    const page = await stage.open('/apps', { as: developer });
+    await register(page, { name: 'My own app', redirect_uris: [redirect, 'http://127.0.0.1:3000/callback'] });
+    await register(page, { name: 'Another', type: 'public' });
+    await expectGoodLooks(stage, {
+      name: 'apps-developer',
+      path: '/apps?view=developer',
+      as: developer,
+      shown: (open) => open.getByText('My own app').waitFor(),
+    });
+    for (const width of [360, 1280]) {
+      const open = await stage.open('/apps?view=developer', { as: developer, width });
+      await open.getByRole('button', { name: 'Register an app' }).click();
+      await open.getByRole('dialog').waitFor();
+      await keepPicture(open, `apps-register-${width}-light`);
+      await expectAccessible(open);
+    }
+  });
+});

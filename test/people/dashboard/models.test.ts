@@ -1,0 +1,248 @@
+import { execFile } from 'node:child_process';
+import { createRedisState } from '@sotto/state';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { answerImage, png } from '../../contract/media/world.ts';
+import { until } from '../../kit/service.ts';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
+
+const hourMs = 3_600_000;
+const shell = (command: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    execFile('sh', ['-c', command], (error, stdout) => (error === null ? resolve(stdout) : reject(error)));
+  });
+const rows = (page: Page) => page.getByRole('table', { name: /^Models/ }).locator('tbody tr');
+const ids = async (page: Page): Promise<string[]> =>
+  (await rows(page).locator('.font-mono').allTextContents()).toSorted();
+const title = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+await describeDashboard('models', (stage) => {
+  it('are there for everybody, with the best that their routes offer', async () => {
+    const page = await stage.open('/models');
+    const wide = rows(page).filter({ hasText: 'acme/wide' });
+    await wide.waitFor();
+    await page.getByText('15 models').waitFor();
+    expect(await wide.textContent()).toMatch(
+      /TEE.*Private.*Anonymous.*vault, acme, beta.*8K.*from \$1\.00.*from \$2\.00/,
+    );
+    expect(await rows(page).filter({ hasText: 'beta/paint' }).textContent()).toContain('$0.04per image');
+    expect(await rows(page).filter({ hasText: 'beta/voice' }).textContent()).toContain('$15.00per M characters');
+  });
+
+  it('are narrowed to those with one route that does all of what is asked, and the address keeps it', async () => {
+    const page = await stage.open('/models');
+    await page.getByLabel('Privacy tier').selectOption({ label: 'Private or stronger' });
+    await page.getByLabel('Input price').selectOption({ label: 'Up to $0.50 / M' });
+    await page.getByText('11 of 15 models have a route that fits').waitFor();
+    const found = await ids(page);
+    expect(found).toContain('acme/small');
+    // Its private route costs 1, and its cheap one is anonymous.
+    expect(found).not.toContain('acme/wide');
+    await page.reload();
+    await page.getByText('11 of 15 models have a route that fits').waitFor();
+    expect(await ids(page)).toEqual(found);
+  });
+
+  it('are found by any words of their id and name, at once, and nothing found says how to go on', async () => {
+    const page = await stage.open('/models');
+    const search = page.getByRole('searchbox', { name: 'Search by name or id' });
+    await search.pressSequentially('chat fla');
+    await page.getByText('1 of 15 models').waitFor();
+    expect(await ids(page)).toEqual(['flaky/chat']);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('chat fla');
+    await search.fill('no such thing');
+    await page.getByText('No model fits').waitFor();
+    await page.getByRole('button', { name: 'Clear all filters' }).click();
+    await page.getByText('15 models').waitFor();
+    expect(await search.inputValue()).toBe('');
+  });
+
+  it('come as the address says, in the order that it says', async () => {
+    const page = await stage.open('/models?can=tools,reasoning&provider=acme&sort=input&tier=nonsense&price=much');
+    await page.getByText('1 of 15 models').waitFor();
+    expect(await ids(page)).toEqual(['acme/thinker']);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.getByText('15 models').waitFor();
+    expect(await page.getByRole('columnheader', { name: /Input/ }).getAttribute('aria-sort')).toBe('ascending');
+    expect(await rows(page).first().textContent()).toContain('acme/embed');
+    await page
+      .getByRole('columnheader', { name: /Context/ })
+      .getByRole('button')
+      .click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('context');
+    await expect.poll(() => rows(page).first().textContent()).toContain('acme/roomy');
+  });
+
+  it('that cannot be read say so, and are read again when asked', async () => {
+    const page = await stage.open('/verify');
+    await page.route('**/v1/catalog/models', (route) =>
+      route.fulfill({
+        status: 503,
+        json: { error: { message: 'Not ready yet.', type: 'service_unavailable', request_id: 'req_7' } },
+      }),
+    );
+    await page.goto('/models');
+    const failure = page.getByRole('alert');
+    await failure.getByText('Not ready yet.').waitFor();
+    expect(await failure.textContent()).toContain('req_7');
+    await page.unroute('**/v1/catalog/models');
+    await failure.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('15 models').waitFor();
+  });
+
+  it('each show their routes, prices and tiers, at an address of their own', async () => {
+    const page = await stage.open('/models');
+    await page.getByRole('link', { name: 'Name of acme/wide' }).click();
+    await title(page, 'Name of acme/wide');
+    expect(new URL(page.url()).pathname).toBe('/models/acme/wide');
+    const routes = page.getByRole('table', { name: 'Routes of Name of acme/wide' }).locator('tbody tr');
+    expect(await routes.count()).toBe(3);
+    expect(await routes.first().textContent()).toMatch(/vault.*TEE.*\$3\.00.*\$6\.00/);
+    await page.getByRole('button', { name: 'Copy id' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('acme/wide');
+    await page.getByText('Fewer than 20 requests on every route').waitFor();
+  });
+
+  it('that do not exist are said to, with the way back', async () => {
+    const page = await stage.open('/models/acme/nothing');
+    await page.getByText('No such model').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'All models' }).click();
+    await page.getByText('15 models').waitFor();
+  });
+
+  it('tell how to ask them, by commands that work as they stand with a key of one’s own', async () => {
+    const { inferenceKey } = await stage.service.createAccount();
+    const answerTo = async (model: string): Promise<unknown> => {
+      const page = await stage.open(`/models/${model}`);
+      const command = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
+      expect(command).toContain(model);
+      return JSON.parse(await shell(command.replaceAll('sotto_inf_YOUR_KEY', inferenceKey)));
+    };
+    expect(await answerTo('acme/small')).toMatchObject({ object: 'chat.completion' });
+    expect(await answerTo('acme/embed')).toMatchObject({ object: 'list', data: [{ object: 'embedding' }] });
+    stage.world.provider('beta').answer(answerImage());
+    expect(await answerTo('beta/paint')).toMatchObject({ data: [{ b64_json: png.toString('base64') }] });
+  });
+
+  it('show how their routes did, once there were enough requests to say so', async () => {
+    const account = await stage.service.createAccount();
+    const ask = () =>
+      fetch(`${stage.service.baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.inferenceKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'acme/measured', stream: true, messages: [{ role: 'user', content: 'Hi' }] }),
+      }).then((answer) => answer.text());
+    for (let count = 0; count < 24; count += 1) await ask();
+    const uptime = `${stage.service.controlUrl}/models/uptime?model=acme/measured`;
+    await until(async () => (await (await fetch(uptime)).text()).includes('"success_rate":1'), 'it is measured');
+    const page = await stage.open('/models/acme/measured');
+    const measured = page.getByRole('table', { name: 'Routes in the last 24 hours' }).locator('tbody tr');
+    await measured.getByText('100%').waitFor();
+    expect(await measured.textContent()).toContain('24');
+    const plot = page.getByRole('figure').filter({ hasText: 'Success rate' });
+    await plot.locator('svg').first().waitFor();
+    await plot.getByRole('button', { name: 'Show as a table' }).click();
+    expect(await plot.getByRole('table').textContent()).toContain('100%');
+  });
+
+  thoroughly('look well', async () => {
+    await shareMeasurements(stage);
+    await expectGoodLooks(stage, {
+      name: 'models',
+      path: '/models',
+      shown: (page) => page.getByText('15 models').waitFor(),
+    });
+    await expectGoodLooks(stage, {
+      name: 'model',
+      path: '/models/acme/wide',
+      shown: async (page) => {
+        await page.getByRole('table', { name: 'Routes in the last 24 hours' }).waitFor();
+        if (stage.service.redisUrl !== undefined)
+          await page.getByRole('figure').locator('svg.recharts-surface').first().waitFor();
+      },
+    });
+  });
+
+  thoroughly('look well without a measurement, without a find', async () => {
+    await expectGoodLooks(stage, {
+      name: 'models-none',
+      path: '/models?q=nothing&tier=e2ee',
+      shown: (page) => page.getByText('No model fits').waitFor(),
+    });
+    await expectGoodLooks(stage, {
+      name: 'model-image',
+      path: '/models/beta/paint',
+      shown: (page) => page.getByText('Fewer than 20 requests').first().waitFor(),
+    });
+  });
+
+  it('by the hundreds stay fluent: rows out of sight are not drawn', async () => {
+    const providers = ['acme', 'beta', 'flaky'];
+    const models = Array.from({ length: 500 }, (_, index) => ({
+      id: `lab-${index % 17}/model-${index}`,
+      name: `Model ${index} of laboratory ${index % 17}`,
+      model_type: 'text',
+      context_length: 8000 + index * 1000,
+      max_output_tokens: 4000,
+      routes: providers.slice(index % 3).map((provider) => ({
+        provider,
+        upstream_model: `m-${index}`,
+        privacy_class: 'anonymous',
+        pricing: { input: 0.1 + index / 100, output: 1 },
+      })),
+    }));
+    await stage.service.replaceCatalog(JSON.stringify({ models }));
+    const page = await stage.open('/models');
+    await page.getByText('500 models').waitFor();
+    const search = page.getByRole('searchbox', { name: 'Search by name or id' });
+    expect(await drawnRows(page)).toBeGreaterThan(0);
+    expect(await drawnRows(page)).toBeLessThan(60);
+    await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
+    await expect
+      .poll(() => page.evaluate(`[...document.querySelectorAll('tbody tr')].slice(-1).every(${isDrawn})`))
+      .toBe(true);
+    expect(await drawnRows(page)).toBeLessThan(120);
+    await search.fill('model-49');
+    await page.getByText('11 of 500 models').waitFor();
+    await expect.poll(() => drawnRows(page)).toBe(11);
+    await search.fill('');
+    await page.getByText('500 models').waitFor();
+    await page
+      .getByRole('columnheader', { name: /Context/ })
+      .getByRole('button')
+      .click();
+    await expect.poll(() => rows(page).first().textContent()).toContain('lab-6/model-499');
+  });
+});
+
+// Told by what is in the row: the row itself has a place also where its contents are skipped.
+const isDrawn = '(row) => row.firstElementChild.checkVisibility({ contentVisibilityAuto: true })';
+
+/** How many rows the browser lays out and paints: those in sight, and some around them. */
+const drawnRows = (page: Page): Promise<number> =>
+  page.evaluate(`[...document.querySelectorAll('tbody tr')].filter(${isDrawn}).length`);
+
+/** A day of three routes, of which one did badly for some hours and one had few requests. Needs the state of two planes. */
+async function shareMeasurements({ service }: Stage): Promise<void> {
+  if (service.redisUrl === undefined) return;
+  const state = createRedisState({ url: service.redisUrl });
+  const now = Math.floor(Date.now() / hourMs);
+  for (let back = 0; back < 23; back += 1) {
+    const failed = back > 8 && back < 12 ? 9 : back % 3;
+    const records = new Map([
+      ['acme/wide@vault', `40;${40 - failed};${70 + (back % 4)}:30,${76 + (back % 5)}:10;45:40;;`],
+      ['acme/wide@acme', `60;${60 - (back % 2)};${60 + (back % 3)}:60;52:60;;`],
+      ['acme/wide@beta', '1;1;;;;'],
+    ]);
+    const share = () => state.shareMeasurements({ hour: now - back, source: 'test', records });
+    await until(async () => share().then(() => true), 'the state is reachable');
+  }
+  await state.close();
+  // Past hours are read at the start.
+  await service.control.terminate();
+  await service.control.restart();
+  const uptime = `${service.controlUrl}/models/uptime?model=acme/wide`;
+  await until(async () => (await (await fetch(uptime)).text()).includes('"requests":1380'), 'the day is read');
+}

@@ -1,0 +1,331 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { answerChat, answerError, sendJson } from '../../kit/provider.ts';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
+
+const secret = 'the marker of a question 5e1f';
+
+await describeDashboard('playground', (stage) => {
+  it('asks privately: the key goes to control alone, the question to the broker alone, and the answer says who served it', async () => {
+    stage.world.reset();
+    const page = await stage.open('/playground?model=acme/small', { as: await stage.person() });
+    const sent = listen(page);
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByText('Made for this tab; may spend $1.00 in all.').waitFor();
+    await page.getByText('The evidence is simulated: say that you want to go on.').waitFor();
+    await page.getByText('Untrusted', { exact: true }).waitFor();
+    await question(page, secret);
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
+    await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Hello there, this is a provider.').waitFor();
+    const facts = page.getByLabel('About this answer');
+    const shown = (await facts.textContent()) ?? '';
+    for (const part of ['acme', 'Private', 'simulated', '10 in, 20 out', '$0.000035', 'First token']) {
+      expect(shown).toContain(part);
+    }
+    const [key] = await keys(page);
+    expect(key).toMatchObject({ name: 'Playground', credit_limit_usd: 1 });
+    for (const { origin, headers, body } of sent) {
+      const isControl = origin === stage.origin;
+      if (isControl) expect(body).not.toContain(secret);
+      else expect(headers.authorization).toBeUndefined();
+    }
+    expect(sent.some(({ origin, body }) => origin !== stage.origin && body.includes(secret))).toBe(true);
+    expect(await storage(page)).not.toContain(secret);
+  });
+
+  it('goes on with the conversation, also after a look at another page, and forgets it when asked', async () => {
+    stage.world.reset();
+    const page = await ready(stage, '/playground?model=acme/small');
+    await ask(page, 'First question');
+    await page.getByText('Hello there, this is a provider.').waitFor();
+    await page.getByRole('link', { name: 'Routing' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Routing' }).waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await ask(page, 'Second question');
+    await page.getByText('Hello there, this is a provider.').nth(1).waitFor();
+    const seen = stage.world.provider('acme').seen.at(-1);
+    expect(seen?.body.messages).toEqual([
+      { role: 'user', content: 'First question' },
+      { role: 'assistant', content: 'Hello there, this is a provider.' },
+      { role: 'user', content: 'Second question' },
+    ]);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(await page.getByText('First question').count()).toBe(0);
+  });
+
+  it('streams, can be stopped, and asks again', async () => {
+    const pieces = Array.from({ length: 200 }, (_, index) => `word${String(index)} `);
+    stage.world.provider('acme').answer(answerChat({ pieces, pieceMs: 50 }));
+    const page = await ready(stage, '/playground?model=acme/small&way=compatibility');
+    await ask(page, 'Talk');
+    await page.getByText(/word3/).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText(/^Stopped\./).waitFor();
+    expect(await page.getByText(/word199/).count()).toBe(0);
+    stage.world.reset();
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await page.getByText('Hello there, this is a provider.').waitFor();
+    expect(await page.getByText(/word3/).count()).toBe(0);
+    await page.getByText('compatibility, not verified').waitFor();
+  });
+
+  it('sends what was set, and shows what a model wrote as it is', async () => {
+    const content = 'Look <img src=x onerror=alert(1)>:\n```html\n<b>bold</b>\n```\nDone.';
+    stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
+    const page = await ready(stage, '/playground?model=acme/thinker');
+    await page.getByText('Parameters').click();
+    await page.getByLabel('System prompt').fill('Be brief.');
+    await page.getByLabel('Temperature').fill('3');
+    await page.getByText('A parameter is not right yet.').waitFor();
+    await page.getByLabel('Temperature').fill('0.5');
+    await page.getByLabel('Most output tokens').fill('50');
+    await page.getByLabel('Reasoning effort').selectOption('low');
+    await page.getByLabel('Provider').selectOption('Only acme');
+    await page.getByLabel('Minimum privacy').selectOption('Private or stronger');
+    await ask(page, 'Show me');
+    await page.getByText('<b>bold</b>').waitFor();
+    await page.getByText('Look <img src=x onerror=alert(1)>:').waitFor();
+    expect(stage.world.provider('acme').seen.at(-1)?.body).toMatchObject({
+      temperature: 0.5,
+      reasoning_effort: 'low',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Show me' },
+      ],
+    });
+    stage.world.reset();
+  });
+
+  it('folds its setup to a line on a phone once there is a key, and says what is chosen', async () => {
+    stage.world.reset();
+    const page = await stage.open('/playground?model=acme/small&way=compatibility', {
+      as: await stage.person(),
+      width: 360,
+    });
+    const setup = page.getByRole('button', { name: /^Setup/ });
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByText('Made for this tab; may spend $1.00 in all.').waitFor();
+    expect(await setup.getAttribute('aria-expanded')).toBe('true');
+    await page.reload();
+    await page.getByRole('button', { name: 'Setup acme/small · Compatibility mode' }).waitFor();
+    expect(await page.getByLabel('Model', { exact: true }).isVisible()).toBe(false);
+    await page.getByLabel('Your question').waitFor();
+    await setup.press('Enter');
+    await page.getByLabel('Model', { exact: true }).waitFor();
+    const wide = await stage.open('/playground', { as: await stage.person() });
+    await wide.getByLabel('Model', { exact: true }).waitFor();
+    expect(await wide.getByRole('button', { name: /^Setup/ }).isVisible()).toBe(false);
+  });
+
+  it('says what a limit of its key may be, and keeps what was typed', async () => {
+    const page = await stage.open('/playground', { as: await stage.person() });
+    const limit = page.getByLabel('It may spend, in USD');
+    for (const typed of ['1e1', '0', '', '0x10']) {
+      await limit.fill(typed);
+      await page.getByRole('button', { name: 'Make a key' }).click();
+      await page.getByText('An amount in USD, such as 5 or 12.50.').waitFor();
+      expect(await limit.inputValue()).toBe(typed);
+    }
+    await limit.fill(' $0.50 ');
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByText('Made for this tab; may spend $0.50 in all.').waitFor();
+  });
+
+  it('says of each failure what to do', async () => {
+    stage.world.reset();
+    const poor = await stage.open('/playground?model=acme/small&way=compatibility', { as: await stage.person(0) });
+    await poor.getByRole('button', { name: 'Make a key' }).click();
+    await ask(poor, 'Hello');
+    await poor.getByText('insufficient_balance').waitFor();
+    expect(await poor.getByRole('alert').getByRole('link', { name: 'Billing' }).getAttribute('href')).toBe('/billing');
+
+    const page = await ready(stage, '/playground?model=beta/chat');
+    await page.getByText('Parameters').click();
+    await page.getByLabel('Minimum privacy').selectOption('TEE or stronger');
+    await ask(page, 'Hello');
+    await page.getByText('no_provider_route_meets_privacy').waitFor();
+    await page.getByRole('alert').getByRole('link', { name: 'Routing' }).waitFor();
+
+    await page.getByLabel('Minimum privacy').selectOption('The workspace’s');
+    stage.world.provider('beta').answer(answerError(429, {}, { 'retry-after': '7' }));
+    await ask(page, 'Hello');
+    await page.getByText(/Try again in \d+ seconds?\./).waitFor();
+
+    stage.world.provider('beta').answer((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const chunk = { id: 'x', created: 1, model: request.body.model, object: 'chat.completion.chunk' };
+      const choices = [{ index: 0, delta: { content: 'Half an' }, finish_reason: null }];
+      response.write(`data: ${JSON.stringify({ ...chunk, choices })}\n\n`);
+      setTimeout(() => response.destroy(), 100);
+    });
+    await ask(page, 'Hello');
+    await page.getByText('Half an').waitFor();
+    await page.getByRole('alert').last().getByText('provider_error').waitFor();
+    stage.world.reset();
+  });
+
+  it('sends nothing to a machine whose evidence does not hold, and names the check', async () => {
+    stage.world.reset();
+    const page = await stage.open('/', { as: await stage.person() });
+    await page.route('**/v1/gateway/attestation*', async (route) => {
+      const answer = await route.fetch();
+      const document = await answer.json();
+      await route.fulfill({ response: answer, json: { ...document, key_set: { ...document.key_set, not_after: 1 } } });
+    });
+    await page.goto('/playground?model=acme/small');
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByText(/gateway\.key_set_validity/).waitFor();
+    await page.getByText('Nothing is sent to a machine that is not verified.').waitFor();
+    await question(page, secret);
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
+    expect(await page.getByLabel('Go on with simulated evidence', { exact: false }).count()).toBe(0);
+    expect(stage.world.provider('acme').seen).toEqual([]);
+  });
+
+  it('offers encryption for models that have such a route, and shows why it cannot be had', async () => {
+    const page = await stage.open('/', { as: await stage.person() });
+    await page.route('**/v1/catalog/models', async (route) => {
+      const answer = await route.fetch();
+      const list = await answer.json();
+      for (const model of list.data) {
+        if (model.id === 'acme/small')
+          model.provider_routes.push({ ...model.provider_routes[0], privacy_class: 'e2ee' });
+      }
+      await route.fulfill({ response: answer, json: list });
+    });
+    await page.goto('/playground?model=acme/small&way=e2ee');
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+    await ask(page, secret);
+    await page.getByText('no_provider_route_meets_privacy').waitFor();
+    expect(stage.world.provider('acme').seen.filter(({ text }) => text.includes(secret))).toEqual([]);
+  });
+
+  it('makes an image and speech by ticket, and says the price before', async () => {
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+    stage.world.provider('beta').answer((request, response) => {
+      if (request.path.endsWith('/images/generations'))
+        return sendJson(response, 200, { created: 1, data: [{ b64_json: pixel }] });
+      response
+        .writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': '4' })
+        .end(Buffer.from([255, 251, 144, 0]));
+    });
+    const page = await ready(stage, '/playground?mode=image');
+    await page.getByText('$0.04 an image.').waitFor();
+    await page.getByLabel('What should it show?').fill('A red square');
+    await page.getByLabel('Size').selectOption('512 × 512');
+    await page.getByRole('button', { name: 'Make the image' }).click();
+    await page.getByRole('img', { name: 'A red square' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Download' }).getAttribute('href')).toMatch(/^blob:/);
+    expect(stage.world.provider('beta').seen.at(-1)?.body).toMatchObject({ prompt: 'A red square', size: '512x512' });
+
+    await page.getByRole('tab', { name: 'Speech' }).click();
+    await page.getByLabel('Text to speak').fill('Hello');
+    await page.getByText('5 of 20,000 characters', { exact: false }).waitFor();
+    await page.getByLabel('Voice').fill('alloy');
+    await page.getByRole('button', { name: 'Speak' }).click();
+    await page.locator('audio').waitFor();
+    expect(stage.world.provider('beta').seen.at(-1)?.body).toMatchObject({ input: 'Hello', voice: 'alloy' });
+    stage.world.reset();
+  });
+
+  it('revokes its key, takes one that is brought along, and leaves none behind after signing out', async () => {
+    const page = await ready(stage, '/playground?model=acme/small');
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Make a key' }).waitFor();
+    expect((await keys(page)).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
+    await page.getByText('Use a key you have').click();
+    await page.getByLabel('Inference key').fill('sotto_mgt_nope');
+    await page.getByText('An inference key begins with sotto_inf_.').waitFor();
+    await page.getByLabel('Inference key').fill(`sotto_inf_${'a'.repeat(43)}`);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await ask(page, 'Hello');
+    await page.getByText('The key was revoked or is wrong. Make another one.').waitFor();
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    expect(await storage(page)).not.toContain('sotto_inf_');
+  });
+
+  thoroughly('looks well', async () => {
+    stage.world.reset();
+    const content =
+      'A function that adds two numbers, and what it returns:\n```ts\nexport const add = (left: number, right: number): number => left + right; // and a line that is long enough to scroll\n```\nCall it as `add(1, 2)`.';
+    stage.world.provider('acme').answer(answerChat({ pieces: content.split(/(?= )/) }));
+    // Each signs in four times, and nobody may do that often.
+    await expectGoodLooks(stage, {
+      name: 'playground-empty',
+      path: '/playground?model=acme/thinker',
+      as: await stage.person(),
+      shown: async (page) => {
+        await page.getByText('Untrusted', { exact: true }).waitFor();
+        await page.getByText('Parameters').click();
+      },
+    });
+    await expectGoodLooks(stage, {
+      name: 'playground-chat',
+      path: '/playground?model=acme/small',
+      as: await stage.person(),
+      shown: async (page) => {
+        await page.getByRole('button', { name: 'Make a key' }).click();
+        await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+        await ask(page, 'Write a function that adds two numbers, please, and say how it is called.');
+        await page.getByText('The answer is complete.').waitFor({ state: 'attached' });
+        await page.getByText('Parameters').click();
+        await page.getByLabel('Minimum privacy').selectOption('TEE or stronger');
+        await ask(page, 'And in an enclave?');
+        await page.getByText('no_provider_route_meets_privacy').waitFor();
+      },
+    });
+    stage.world.reset();
+    await expectGoodLooks(stage, {
+      name: 'playground-image',
+      path: '/playground?mode=image',
+      as: await stage.person(),
+      shown: (page) => page.getByText('Untrusted', { exact: true }).waitFor(),
+    });
+  });
+});
+
+interface Sent {
+  readonly origin: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+function listen(page: Page): readonly Sent[] {
+  const sent: Sent[] = [];
+  page.on('request', (request) => {
+    sent.push({ origin: new URL(request.url()).origin, headers: request.headers(), body: request.postData() ?? '' });
+  });
+  return sent;
+}
+
+/** The playground with a key, and with simulated evidence accepted where something is verified. */
+async function ready(stage: Stage, path: string): Promise<Page> {
+  const page = await stage.open(path, { as: await stage.person() });
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  await page.getByText('Made for this tab', { exact: false }).waitFor();
+  if (!path.includes('compatibility')) {
+    await page.getByLabel('Go on with simulated evidence', { exact: false }).check();
+  }
+  return page;
+}
+
+const question = (page: Page, text: string): Promise<void> => page.getByLabel('Your question').fill(text);
+
+async function ask(page: Page, text: string): Promise<void> {
+  await question(page, text);
+  await page.getByRole('button', { name: 'Send' }).click();
+}
+
+const keys = (page: Page): Promise<readonly Record<string, unknown>[]> =>
+  page.evaluate("fetch('/v1/keys').then((answer) => answer.json()).then(({ data }) => data)");
+
+const storage = (page: Page): Promise<string> =>
+  page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');

@@ -1,0 +1,198 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, expectGoodLooks, type Person, type Stage } from './stage.ts';
+
+await describeDashboard('routing', (stage) => {
+  it('a change shows in the preview before it is saved, is saved, and the next request obeys it', async () => {
+    const ann = await stage.person();
+    const page = await stage.open('/routing?model=acme/wide', { as: ann });
+    const plan = page.getByRole('list').filter({ has: page.getByText('vault') });
+    await plan.first().waitFor();
+    await page.getByRole('radio', { name: /^Price/ }).check();
+    await page.getByText('1 setting is not saved').waitFor();
+    await page.getByText('privacy floor', { exact: true }).waitFor();
+    await page
+      .getByRole('checkbox', { name: 'acme', exact: true })
+      .or(page.getByLabel(/^acme(?!\/)/))
+      .first()
+      .uncheck();
+    await page.getByText('2 settings are not saved').waitFor();
+    await page.getByText('disabled', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved. The next request is routed by it.').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
+
+    const key = await makeKey(page);
+    const answer = await ask(stage, key, 'acme/small');
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { type: 'no_provider_route' } });
+  });
+
+  it('tells what a request would be refused for, and takes the request from the address', async () => {
+    const page = await stage.open('/routing?model=beta/chat&minimum_privacy=tee&prompt_tokens=7', {
+      as: await stage.person(),
+    });
+    await page.getByText('It would be refused').waitFor();
+    await page.getByText('no_provider_route_meets_privacy').waitFor();
+    expect(await page.getByLabel('Prompt tokens').inputValue()).toBe('7');
+    await page.getByLabel('Privacy it asks for').selectOption('None');
+    await page.getByText('Tried in this order').waitFor();
+    expect(page.url()).not.toContain('minimum_privacy');
+    // A model is found by a part of its name, with the keyboard alone.
+    await page.getByRole('combobox', { name: 'Model' }).click();
+    await page.getByRole('combobox', { name: 'Model' }).fill('thin');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/model=(%2F|\/)?acme(%2F|\/)thinker/);
+    await page.getByText('$0.50 in · $1.50 out a million tokens').waitFor();
+  });
+
+  it('a boundary takes along what may not be below it, and closes those choices', async () => {
+    const page = await stage.open('/routing', { as: await stage.person() });
+    await page.getByLabel('How far fallback may step down').selectOption('Down to Anonymous');
+    await page.getByRole('group', { name: 'Privacy boundary' }).getByLabel('Maximum').check();
+    expect(await page.getByLabel('How far fallback may step down').inputValue()).toBe('tee');
+    expect(await page.getByRole('option', { name: 'Down to Private' }).isDisabled()).toBe(true);
+    const allowed = page.getByRole('group', { name: 'Allowed tiers' });
+    expect(await allowed.getByLabel('Maximum').isChecked()).toBe(true);
+    expect(await allowed.getByLabel('Standard').isDisabled()).toBe(true);
+    await page.getByText(/^1 of \d+ models of the catalog/).waitFor();
+    await page.getByLabel('Allow fallback to another provider').click();
+    expect(await page.getByText('Retries on another provider').count()).toBe(0);
+  });
+
+  it('leaves nothing unsaved behind unasked, in the page and across workspaces', async () => {
+    const ann = await stage.person();
+    const page = await stage.open('/routing', { as: ann });
+    await page.getByLabel('Input', { exact: true }).fill('1.5');
+    await page.getByText('1 setting is not saved').waitFor();
+    await page.getByRole('link', { name: 'First steps' }).click();
+    await page.getByRole('alertdialog').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.getByLabel('Input', { exact: true }).inputValue()).toBe('1.5');
+    await page.getByLabel('Input', { exact: true }).fill('1,5');
+    await page
+      .getByText(/^A price is a number such as 2.5/)
+      .first()
+      .waitFor();
+    await page.getByText('What was typed cannot be saved yet').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await saved(page)).toMatchObject({ max_price: null });
+    await page.getByRole('button', { name: 'Discard' }).click();
+    expect(await page.getByLabel('Input', { exact: true }).inputValue()).toBe('');
+    await page.getByLabel('Input', { exact: true }).fill('2');
+    await page.getByRole('link', { name: 'First steps' }).click();
+    await page.getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
+    expect(await saved(page)).toMatchObject({ max_price: null });
+  });
+
+  it('keeps what somebody else saved meanwhile, and what was typed where the service refuses', async () => {
+    const ann = await stage.person();
+    const page = await stage.open('/routing', { as: ann });
+    await page.getByLabel('Output', { exact: true }).fill('9');
+    await put(page, { ...(await saved(page)), provider_ignore: ['beta'] });
+    await page.route('**/v1/routing/preferences*', async (route) => {
+      if (route.request().method() !== 'PUT') return route.fallback();
+      const error = { message: 'Not `now`.', type: 'service_unavailable', request_id: 'req_test' };
+      await route.fulfill({ status: 503, json: { error } });
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Not now. (request req_test)').waitFor();
+    expect(await page.getByLabel('Output', { exact: true }).inputValue()).toBe('9');
+    await page.unroute('**/v1/routing/preferences*');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved. The next request is routed by it.').first().waitFor();
+    expect(await saved(page)).toMatchObject({ provider_ignore: ['beta'], max_price: { output: 9 } });
+  });
+
+  it('a viewer reads, and changes nothing', async () => {
+    const viewer = await shared(stage, 'viewer');
+    const page = await stage.open('/routing?model=acme/small', { as: viewer });
+    await page.getByRole('button', { name: /Workspace/ }).click();
+    await page.getByRole('menuitem', { name: 'Shared' }).click();
+    await page.getByText(/takes the role admin in this workspace; yours is viewer/).waitFor();
+    expect(await page.getByRole('group', { name: 'Privacy boundary' }).getByLabel('Maximum').isDisabled()).toBe(true);
+    await page.getByText('Tried in this order').waitFor();
+  });
+
+  it('says that it could not load, and loads again', async () => {
+    const page = await stage.open('/', { as: await stage.person() });
+    const error = { message: 'Not today.', type: 'internal_error', request_id: 'req_test' };
+    await page.route('**/v1/routing/preferences*', (route) => route.fulfill({ status: 500, json: { error } }));
+    await page.goto('/routing');
+    await page.getByText('Not today.').waitFor();
+    await page.getByText('Request req_test').waitFor();
+    await page.unroute('**/v1/routing/preferences*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Preview' }).waitFor();
+  });
+
+  thoroughly('looks well', async () => {
+    // Each signs in four times, and nobody may do that often.
+    await expectGoodLooks(stage, {
+      name: 'routing',
+      path: '/routing?model=acme/wide',
+      as: await stage.person(),
+      shown: (page) => page.getByRole('heading', { name: 'Left out' }).waitFor(),
+    });
+    await expectGoodLooks(stage, {
+      name: 'routing-changed',
+      path: '/routing?model=/auto&minimum_privacy=e2ee',
+      as: await stage.person(),
+      shown: async (page) => {
+        await page.getByRole('group', { name: 'Allowed models' }).getByLabel('Only these').check();
+        await page.getByText('It would be refused').waitFor();
+      },
+    });
+    await expectGoodLooks(stage, {
+      name: 'routing-leave',
+      path: '/routing',
+      as: await stage.person(),
+      shown: async (page) => {
+        await page.getByLabel('Input', { exact: true }).fill('2');
+        await page.getByRole('link', { name: /^Balance/ }).click();
+        await page.getByRole('alertdialog').waitFor();
+      },
+    });
+  });
+});
+
+const saved = (page: Page): Promise<Record<string, unknown>> =>
+  page.evaluate("fetch('/v1/routing/preferences').then((answer) => answer.json())");
+
+const put = (page: Page, preferences: object): Promise<unknown> =>
+  page.evaluate(`fetch('/v1/routing/preferences', {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify(preferences))},
+  }).then(({ status }) => status)`);
+
+const makeKey = (page: Page): Promise<string> =>
+  page.evaluate(`fetch('/v1/keys', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'routing', kind: 'inference' }),
+  }).then((answer) => answer.json()).then(({ key }) => key)`);
+
+const ask = ({ service }: Stage, key: string, model: string): Promise<Response> =>
+  fetch(`${service.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+
+/** Somebody in a workspace `Shared` of somebody else's. */
+async function shared(stage: Stage, role: string): Promise<Person> {
+  const [owner, member] = [await stage.person(), await stage.person()];
+  const { pool } = stage.service;
+  const page = await stage.open('/', { as: owner });
+  const id = await page.evaluate<string>(`fetch('/v1/workspaces', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Shared' }),
+  }).then((answer) => answer.json()).then(({ id }) => id)`);
+  const values = [id, member.accountId, role];
+  await pool.query('insert into workspace_members (workspace_id, account_id, role) values ($1, $2, $3)', values);
+  return member;
+}

@@ -1,0 +1,370 @@
+import { randomUUID } from 'node:crypto';
+import { smtpMail } from '@sotto/control';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { thoroughly } from '../../kit/thorough.ts';
+import { type Mailbox, openMailbox } from '../accounts/mailbox.ts';
+import { totpCode } from '../accounts/totp.ts';
+import { type AccountsWorld, openWorld, password } from '../accounts/world.ts';
+import { addAuthenticator, expectAccessible, expectGoodLooks, hasBrowser, keepPicture, useBrowser } from './stage.ts';
+
+const heading = (name: string | RegExp) => ({ level: 1, name }) as const;
+const fresh = () => `${randomUUID().slice(0, 8)}@people.example`;
+
+describe.skipIf(!hasBrowser())('signing in, and what opens an account', () => {
+  let mailbox: Mailbox;
+  let world: AccountsWorld;
+  const browser = useBrowser(() => ({ control: world.origin, broker: world.origin }));
+  beforeAll(async () => {
+    mailbox = await openMailbox();
+    world = await openWorld({
+      // Browsers have no passkeys for addresses.
+      host: 'localhost',
+      mailer: smtpMail({ url: mailbox.url, from: 'Sotto <no-reply@sotto.example>' }),
+      // Nobody listens there.
+      openid: { issuer: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', name: 'Example Inc' },
+    });
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await mailbox?.stop();
+  });
+
+  /** The link of the newest mail, as a path of the page. */
+  const mailedPath = async (to: string, subject: string): Promise<string> => {
+    const { text } = await mailbox.newest(to, subject);
+    const link = /https?:\/\/\S+#token=\S+/.exec(text)?.[0] ?? '';
+    return link.slice(world.origin.length);
+  };
+  const signInBy = async (page: Page, who: { email: string; password: string }) => {
+    await page.getByLabel('Email').fill(who.email);
+    await page.getByLabel('Password').fill(who.password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  };
+
+  it('signs up, confirms the address by the link, and is in', async () => {
+    const email = fresh();
+    const page = await browser.open('/sign-up');
+    await page.getByLabel('Name').fill('Ann');
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Create the account' }).click();
+    await page.getByRole('heading', heading('Look at your mail')).waitFor();
+
+    await page.getByRole('link', { name: 'Sign in' }).last().click();
+    await signInBy(page, { email, password });
+    await page.getByText('Your address waits to be confirmed').waitFor();
+    await expectAccessible(page);
+
+    await page.goto(await mailedPath(email, 'Confirm your address'));
+    await page.getByRole('heading', heading('Confirm your address')).waitFor();
+    expect(page.url()).not.toContain('token');
+    await page.getByLabel('Password').fill('not the password');
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByText('The link is good, the password is not.').waitFor();
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+    await page.getByText('Confirmed', { exact: true }).waitFor();
+    await page.goto('/verify-email');
+    await page.getByText('This page opens by the link of a mail.').waitFor();
+  });
+
+  it('asks whoever is signed in as somebody else for the password that belongs to the link', async () => {
+    const [other, person] = [await world.verified(), await world.signUp()];
+    const page = await browser.open('/account', { as: other });
+    await page.goto(await mailedPath(person.email, 'Confirm your address'));
+    await page.getByText(`You are signed in as ${other.email}.`).waitFor();
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByLabel('Password').fill(person.password);
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+    await page.getByText(person.email).first().waitFor();
+  });
+
+  it('sets a forgotten password by mail, which ends the session of another browser', async () => {
+    const person = await world.verified();
+    const other = await browser.open('/account', { as: person });
+    await other.getByRole('heading', heading('Account and security')).waitFor();
+    const page = await browser.open('/sign-in');
+    await page.getByRole('link', { name: 'Forgot it?' }).click();
+    await page.getByRole('heading', heading('Set a new password')).waitFor();
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await page.getByRole('heading', heading('Look at your mail')).waitFor();
+    await page.goto(await mailedPath(person.email, 'Set a new password'));
+    await page.getByLabel('New password').fill('staple battery horse');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', heading('Your password is set')).waitFor();
+    await page.getByRole('link', { name: 'Sign in' }).last().click();
+    await signInBy(page, { email: person.email, password: 'staple battery horse' });
+    await page.getByRole('heading', heading('First steps')).waitFor();
+    await other.reload();
+    await other.getByRole('heading', heading('Sign in')).waitFor();
+  });
+
+  it('sets up an authenticator app, asks for its code, and takes a backup code instead', async () => {
+    const person = await world.verified();
+    const page = await browser.open('/account', { as: person });
+    await page.getByRole('button', { name: 'Set up an app' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Your password').fill('not it');
+    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('Your password').fill(person.password);
+    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByRole('img', { name: /QR code/ }).waitFor();
+    await expectAccessible(page);
+    await keepPicture(page, 'account-enrol');
+    const secret = (await dialog.getByTestId('totp-secret').textContent()) ?? '';
+    const uri = `otpauth://totp/x?secret=${secret}`;
+    await dialog.getByLabel('Code that the app shows').fill('000000');
+    await dialog.getByRole('button', { name: 'Switch on' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('Code that the app shows').fill(totpCode(uri, Date.now()));
+    await dialog.getByRole('button', { name: 'Switch on' }).click();
+    await dialog.getByTestId('backup-codes').waitFor();
+    const codes = await dialog.getByTestId('backup-codes').locator('li').allTextContents();
+    expect(codes).toHaveLength(10);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('link', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('sotto-backup-codes.txt');
+    await dialog.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'New backup codes' }).waitFor();
+
+    const elsewhere = await browser.open('/sign-in');
+    await signInBy(elsewhere, person);
+    await elsewhere.getByRole('heading', heading('One more step')).waitFor();
+    await expectAccessible(elsewhere);
+    await elsewhere.getByLabel('Code of your authenticator app').fill('000001');
+    await elsewhere.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await elsewhere.getByRole('alert').waitFor();
+    await elsewhere.getByRole('button', { name: 'Use a backup code instead' }).click();
+    await elsewhere.getByLabel('Backup code').fill(codes[0] ?? '');
+    await elsewhere.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await elsewhere.getByRole('heading', heading('First steps')).waitFor();
+
+    await page.reload();
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await dialog.getByLabel('Your password').fill(person.password);
+    await dialog.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByRole('button', { name: 'Set up an app' }).waitFor();
+  });
+
+  it('adds a passkey, names it, signs in with it by button and where the address is typed, and removes it', async () => {
+    const person = await world.verified();
+    const page = await browser.open('/account', { as: person });
+    await addAuthenticator(page);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Your password').fill('not it');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await dialog.getByText('The password is wrong').waitFor();
+    await dialog.getByLabel('Your password').fill(person.password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('table', { name: 'Passkeys' }).getByText('Chrome on Linux').waitFor();
+    await page.getByRole('button', { name: 'Rename Chrome on Linux' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('My laptop');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('table', { name: 'Passkeys' }).getByText('My laptop').waitFor();
+    await expectAccessible(page);
+
+    // Chosen where the address is typed: the browser offers it there, and the authenticator agrees at once.
+    await page.context().clearCookies();
+    await page.goto('/sign-in');
+    await page.getByRole('heading', heading('First steps')).waitFor();
+
+    // By the button, in a browser that does not offer them there.
+    await page.context().clearCookies();
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
+    await page.goto('/sign-in?return_to=%2Faccount');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+    await page.getByRole('button', { name: 'Remove My laptop' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('You have none yet.').waitFor();
+  });
+
+  it('asks to sign in again before a passkey where there is no password to confirm, and keeps the way back', async () => {
+    const person = await world.verified();
+    const page = await browser.open('/account', { as: person });
+    await addAuthenticator(page);
+    const ofPerson = 'user_id = (select id from auth_user where email = $1)';
+    // As an account that was made by the OpenID provider.
+    const signsInBy = (provider: string) =>
+      world.pool.query(`update auth_account set provider_id = $2 where ${ofPerson}`, [person.email, provider]);
+    await signsInBy('openid');
+    await world.pool.query(`update auth_session set created_at = now() - interval '6 minutes' where ${ofPerson}`, [
+      person.email,
+    ]);
+    await page.reload();
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('link', { name: 'Sign in again' }).click();
+    await signsInBy('credential');
+    await signInBy(page, person);
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+  });
+
+  it.each(['I recognize it', 'Remove it'])('shows a passkey that a reset has left, until: %s', async (answer) => {
+    const person = await world.verified();
+    await world.pool.query(
+      `insert into auth_passkey (id, name, public_key, user_id, credential_id, counter, device_type, backed_up, created_at)
+       select $2, 'Old phone', 'x', id, $2, 0, 'singleDevice', false, now() from auth_user where email = $1`,
+      [person.email, `passkey of ${person.email}`],
+    );
+    await world.visitor().post('/auth/request-password-reset', { email: person.email });
+    const token = await mailbox.token(person.email, 'Set a new password');
+    await world.visitor().post('/auth/reset-password', { token, newPassword: password });
+    const page = await browser.open('/sign-in');
+    await signInBy(page, person);
+    await page.getByRole('heading', heading('First steps')).waitFor();
+    await page.goto('/account');
+    await page.getByText('One passkey from before can still sign in.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: answer }).click();
+    await page.getByText('One passkey from before can still sign in.').waitFor({ state: 'hidden' });
+    const left = page.getByRole('table', { name: 'Passkeys' }).getByText('Old phone');
+    if (answer === 'Remove it') await page.getByText('You have none yet.').waitFor();
+    else await left.waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Add a passkey' }).waitFor();
+    expect(await page.getByText('from before can still sign in').count()).toBe(0);
+  });
+
+  it('changes name, address and password, and ends other sessions', async () => {
+    const person = await world.verified();
+    const other = await browser.open('/account', { as: person });
+    const page = await browser.open('/account', { as: person });
+    await page.getByLabel('Your name').fill('Ann Other');
+    await page.getByRole('button', { name: 'Save the name' }).click();
+    await page.getByText('Your name is saved.').first().waitFor();
+
+    const newEmail = fresh();
+    await page.getByLabel('New address').fill(newEmail);
+    await page.getByLabel('Your password').fill(person.password);
+    await page.getByRole('button', { name: 'Change the address' }).click();
+    await page.getByText('A link was mailed to').waitFor();
+    await page.goto(await mailedPath(newEmail, 'Confirm your new address'));
+    await page.getByText(`You are signed in as ${person.email}.`).waitFor();
+    await page.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('heading', heading('Account and security')).waitFor();
+    await page.getByText(newEmail).first().waitFor();
+
+    const sessions = page.getByRole('table', { name: 'Sessions' });
+    await sessions
+      .getByRole('button', { name: /^End the session of|^End/ })
+      .first()
+      .waitFor();
+    expect(await sessions.locator('tbody tr').count()).toBe(2);
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'End them' }).click();
+    await page.getByText('Your other sessions have ended.').first().waitFor();
+    expect(await sessions.locator('tbody tr').count()).toBe(1);
+    await other.reload();
+    await other.getByRole('heading', heading('Sign in')).waitFor();
+
+    await page.getByLabel('Current password').fill('not it');
+    await page.getByLabel('New password').fill('staple battery horse');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByRole('alert').first().waitFor();
+    await page.getByLabel('Current password').fill(person.password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('Your password is changed').first().waitFor();
+  });
+
+  it('shows invitations that wait, takes one by its link after signing in, and declines another', async () => {
+    const [owner, guest] = [await world.verified(), await world.verified()];
+    const theirs = await browser.open('/workspaces', { as: owner });
+    const invite = async (name: string) => {
+      const made = await theirs.request.post('/v1/workspaces', { data: { name } });
+      const { id } = (await made.json()) as { id: string };
+      await theirs.request.post(`/v1/workspaces/${id}/invitations`, { data: { email: guest.email, role: 'member' } });
+    };
+    await invite('By link');
+    const path = await mailedPath(guest.email, 'invited');
+    const page = await browser.open(path);
+    await page.getByRole('heading', heading('Sign in')).waitFor();
+    expect(page.url()).not.toContain('token');
+    await signInBy(page, guest);
+    await page.getByRole('button', { name: 'Accept the invitation to By link' }).click();
+    await page.getByRole('heading', heading('By link')).waitFor();
+
+    await invite('In the list');
+    await page.goto('/workspaces');
+    await page.getByText('An invitation waits for you.').waitFor();
+    await page.getByRole('link', { name: 'Look at it' }).click();
+    await page.getByRole('button', { name: 'Decline the invitation to In the list' }).click();
+    await page.getByText('No invitation waits').waitFor();
+  });
+
+  it('offers the OpenID provider by its name, and says what went wrong there', async () => {
+    const page = await browser.open('/sign-in?error=account_not_linked');
+    await page.getByText('nobody has verified the address').waitFor();
+    await page.getByRole('button', { name: 'Continue with Example Inc' }).click();
+    await page.getByText('Example Inc cannot be reached now.').waitFor();
+    await expectAccessible(page);
+  });
+
+  thoroughly(
+    'looks well before one is signed in',
+    async () => {
+      const shown = (name: string) => (page: Page) => page.getByRole('heading', heading(name)).waitFor();
+      await expectGoodLooks(browser, { name: 'sign-in', path: '/sign-in', shown: shown('Sign in') });
+      await expectGoodLooks(browser, { name: 'sign-up', path: '/sign-up', shown: shown('Create an account') });
+      await expectGoodLooks(browser, { name: 'forgot', path: '/forgot-password', shown: shown('Set a new password') });
+      await expectGoodLooks(browser, {
+        name: 'reset',
+        path: '/reset-password#token=x',
+        shown: shown('Set a new password'),
+      });
+      await expectGoodLooks(browser, {
+        name: 'verify',
+        path: '/verify-email#token=x',
+        shown: shown('Confirm your address'),
+      });
+    },
+    240_000,
+  );
+
+  thoroughly(
+    'looks well to whoever is',
+    async () => {
+      const [person, guest] = [await world.verified(), await world.verified()];
+      await expectGoodLooks(browser, {
+        name: 'account',
+        path: '/account',
+        as: person,
+        shown: async (page) => {
+          await page.getByText('You have none yet.').waitFor();
+          await page.getByRole('table', { name: 'Sessions' }).waitFor();
+          await page.getByLabel('Current password').waitFor();
+        },
+      });
+      const owner = await browser.open('/workspaces', { as: await world.verified() });
+      for (const [name, role] of [
+        ['Research', 'member'],
+        ['A workspace with quite a long name', 'viewer'],
+      ]) {
+        const made = await owner.request.post('/v1/workspaces', { data: { name } });
+        const { id } = (await made.json()) as { id: string };
+        const offered = { email: guest.email, role };
+        await owner.request.post(`/v1/workspaces/${id}/invitations`, { data: offered });
+      }
+      await expectGoodLooks(browser, {
+        name: 'invitations',
+        path: '/invitations',
+        as: guest,
+        shown: (page) => page.getByText('A workspace with quite a long name').first().waitFor(),
+      });
+      await expectGoodLooks(browser, {
+        name: 'invitations-empty',
+        path: '/invitations',
+        as: person,
+        shown: (page) => page.getByText('No invitation waits').waitFor(),
+      });
+    },
+    240_000,
+  );
+});

@@ -1,0 +1,115 @@
+import type { Page, Route } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, expectGoodLooks, type Stage } from './stage.ts';
+
+await describeDashboard('verify', (stage) => {
+  it('shows everybody the verdict, what it rests on and every check, and says what simulated evidence is worth', async () => {
+    const page = await stage.open('/verify');
+    await page.getByText('The evidence is simulated', { exact: true }).waitFor();
+    await page.getByText('Untrusted', { exact: true }).first().waitFor();
+    const failed = page.getByRole('list', { name: 'Failed' });
+    expect(await failed.getByRole('listitem').count()).toBe(1);
+    await failed.getByText('Hardware vouches for it').waitFor();
+    await page.getByRole('list', { name: 'Not made' }).getByText('gateway.tls_key').waitFor();
+    expect(
+      await page
+        .getByRole('list', { name: /^Verdicts/ })
+        .locator('[aria-current]')
+        .textContent(),
+    ).toContain('Untrusted');
+    await page.getByText(`sotto verify ${brokerOrigin(stage)}`).waitFor();
+  });
+
+  it('verifies anew with a new nonce, and hands the report out as `sotto verify --json` does', async () => {
+    const page = await stage.open('/verify');
+    const first = await report(page);
+    expect(first).toMatchObject({ origin: brokerOrigin(stage), verdict: 'untrusted', tee_type: 'simulated' });
+    await page.getByRole('button', { name: 'Verify again' }).click();
+    await expect.poll(async () => (await report(page)).nonce).not.toBe(first.nonce);
+    expect((await report(page)).nonce).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('names the check that a changed or replayed document fails', async () => {
+    const page = await stage.open('/');
+    let kept: unknown;
+    await page.route('**/v1/gateway/attestation*', async (route) => {
+      const answer = await route.fetch();
+      kept ??= await answer.json();
+      await route.fulfill({ response: answer, json: kept });
+    });
+    await page.goto('/verify');
+    await page.getByText('The evidence is simulated', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Verify again' }).click();
+    // The same document again: it was made for another nonce.
+    await page.getByRole('list', { name: 'Failed' }).getByText('simulated.signature').waitFor();
+  });
+
+  it('says why where there is nothing to look at', async () => {
+    const page = await stage.open('/');
+    const answer = (status: number) => (route: Route) =>
+      route.fulfill({ status, headers: { 'access-control-allow-origin': '*' }, json: {} });
+    await page.route('**/v1/gateway/attestation*', answer(404));
+    await page.goto('/verify');
+    await page.getByText('The service offers no attestation.').waitFor();
+    await page.getByText('Unavailable', { exact: true }).first().waitFor();
+    await page.unroute('**/v1/gateway/attestation*');
+    await page.route('**/v1/gateway/attestation*', answer(503));
+    await page.getByRole('button', { name: 'Verify again' }).click();
+    await page.getByText('The service cannot give evidence now. Try again shortly.').waitFor();
+  });
+
+  it('takes pins of one’s own, and refuses what is none', async () => {
+    const page = await stage.open('/verify');
+    await page.getByText('Use pins of your own').click();
+    await page.getByLabel('Pins, as JSON').fill('{"gateway": 1}');
+    await page.getByRole('button', { name: 'Verify with them' }).click();
+    await page.getByText(/^These are no pins: `gateway` must be an object/).waitFor();
+    await page
+      .getByLabel('Pins, as JSON')
+      .fill(JSON.stringify({ gateway: { provider_registries: [`sha256:${'0'.repeat(64)}`] } }));
+    await page.getByRole('button', { name: 'Verify with them' }).click();
+    await page.getByText('Your own pins are in force in this tab', { exact: false }).waitFor();
+    await page.getByRole('list', { name: 'Failed' }).getByText('gateway.registry').waitFor();
+    await page.getByRole('button', { name: 'Use those of this build' }).click();
+    await expect.poll(() => page.getByRole('list', { name: 'Failed' }).getByText('gateway.registry').count()).toBe(0);
+  });
+
+  it('asks for a provider’s evidence with a key, and says what the service answered where it has none', async () => {
+    const visitor = await stage.open('/verify');
+    await visitor.getByText('It takes an inference key to ask for a provider’s evidence.').waitFor();
+    const page = await stage.open('/verify?model=acme/wide', { as: await stage.person() });
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Verify the enclave' }).click();
+    const found = page.getByRole('heading', { name: 'Verdict' }).nth(1);
+    await found.waitFor();
+    await page.getByText('Unavailable', { exact: true }).nth(1).waitFor();
+    expect(await page.getByLabel('Provider').inputValue()).toBe('vault');
+  });
+
+  thoroughly('looks well', async () => {
+    await expectGoodLooks(stage, {
+      name: 'verify',
+      path: '/verify',
+      shown: (page) => page.getByRole('list', { name: 'Not made' }).waitFor(),
+    });
+    await expectGoodLooks(stage, {
+      name: 'verify-enclave',
+      path: '/verify?model=acme/wide',
+      as: await stage.person(),
+      shown: async (page) => {
+        await page.getByText('Use pins of your own').click();
+        await page.getByRole('button', { name: 'Make a key' }).click();
+        await page.getByRole('button', { name: 'Verify the enclave' }).click();
+        await page.getByText('Unavailable', { exact: true }).nth(1).waitFor();
+      },
+    });
+  });
+});
+
+const brokerOrigin = ({ service }: Stage): string => new URL(service.baseUrl).origin;
+
+async function report(page: Page): Promise<Record<string, unknown>> {
+  await page.getByRole('button', { name: 'Copy the report as JSON' }).first().click();
+  return JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()'));
+}

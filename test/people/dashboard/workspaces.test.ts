@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+import { thoroughly } from '../../kit/thorough.ts';
+import { describeDashboard, expectGoodLooks } from './stage.ts';
+
+await describeDashboard('workspaces', (stage) => {
+  it('are made, named anew, switched to and deleted', async () => {
+    const page = await stage.open('/workspaces', { as: await stage.person() });
+    await page.getByRole('button', { name: 'New workspace' }).click();
+    await page.getByLabel('Name').fill('Research');
+    await page.getByRole('button', { name: 'Make the workspace' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Research' }).waitFor();
+    await page.getByRole('button', { name: 'Workspace: Research' }).waitFor();
+    await page.getByLabel('Name of the workspace').fill('Research and play');
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Research and play' }).waitFor();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Workspaces' }).waitFor();
+    await page.getByRole('button', { name: 'Workspace: Default Workspace' }).waitFor();
+    expect(await page.getByText('Research and play').count()).toBe(0);
+  });
+
+  it('take others in by invitation, change what they may do, and let them go', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const page = await stage.open('/workspaces', { as: owner });
+    await page.getByRole('button', { name: 'New workspace' }).click();
+    await page.getByLabel('Name').fill('Together');
+    await page.getByRole('button', { name: 'Make the workspace' }).click();
+    await page.getByLabel('Email').fill(guest.email);
+    await page.getByLabel('Role', { exact: true }).selectOption('member');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    const link = (await page.getByTestId('invitation-link').textContent()) ?? '';
+    const token = decodeURIComponent(link.split('#token=')[1] ?? '');
+    await page.getByRole('table', { name: 'Invitations that wait' }).getByText(guest.email, { exact: true }).waitFor();
+
+    const theirs = await stage.open('/workspaces', { as: guest });
+    const accepted = await theirs.request.post('/v1/invitations/accept', { data: { token } });
+    expect(accepted.status()).toBe(200);
+    await theirs.reload();
+    await theirs.getByRole('link', { name: 'Together' }).click();
+    await theirs.getByText('Your role: member.').waitFor();
+    expect(await theirs.getByRole('heading', { name: 'Invitations' }).count()).toBe(0);
+    expect(await theirs.getByRole('button', { name: 'Rename' }).count()).toBe(0);
+
+    await page.reload();
+    await page.getByLabel(`Role of ${guest.email}`).selectOption('admin');
+    await page.waitForResponse((answer) => answer.url().endsWith('/members') && answer.ok());
+    await theirs.reload();
+    await theirs.getByRole('heading', { name: 'Invitations' }).waitFor();
+
+    await page.getByRole('button', { name: `Remove ${guest.email}` }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('alertdialog').waitFor({ state: 'hidden' });
+    await theirs.reload();
+    await theirs.getByText('You are in no such workspace').waitFor();
+  });
+
+  it('can be left by whoever was invited', async () => {
+    const [owner, guest] = [await stage.person(), await stage.person(0)];
+    const page = await stage.open('/workspaces', { as: owner });
+    const made = await page.request.post('/v1/workspaces', { data: { name: 'Short' } });
+    const { id } = (await made.json()) as { id: string };
+    const invited = await page.request.post(`/v1/workspaces/${id}/invitations`, {
+      data: { email: guest.email, role: 'viewer' },
+    });
+    const { token } = (await invited.json()) as { token: string };
+    const theirs = await stage.open('/workspaces', { as: guest });
+    await theirs.request.post('/v1/invitations/accept', { data: { token } });
+    await theirs.goto(`/workspaces/${id}`);
+    await theirs.getByRole('button', { name: 'Leave…' }).click();
+    await theirs.getByRole('alertdialog').getByRole('button', { name: 'Leave' }).click();
+    await theirs.getByText('You have left the workspace.').first().waitFor();
+    expect(await theirs.getByRole('link', { name: 'Short' }).count()).toBe(0);
+  });
+
+  thoroughly('look well', async () => {
+    const person = await stage.person();
+    const page = await stage.open('/workspaces', { as: person });
+    const made = await page.request.post('/v1/workspaces', { data: { name: 'A workspace with quite a long name' } });
+    const { id } = (await made.json()) as { id: string };
+    await page.request.post(`/v1/workspaces/${id}/invitations`, {
+      data: { email: 'a.rather.long.address@department.of.an.example', role: 'admin' },
+    });
+    await expectGoodLooks(stage, {
+      name: 'workspaces',
+      path: '/workspaces',
+      as: person,
+      shown: (open) => open.getByText('Pages show this one').waitFor(),
+    });
+    await expectGoodLooks(stage, {
+      name: 'workspace',
+      path: `/workspaces/${id}`,
+      as: person,
+      shown: (open) => open.getByText('a.rather.long.address@department.of.an.example', { exact: true }).waitFor(),
+    });
+  });
+});

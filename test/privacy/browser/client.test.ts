@@ -1,0 +1,117 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { echo, type StandInService, startStandIn } from '../../contract/own-client/stand-in.ts';
+import { onPath } from '../../kit/on-path.ts';
+import { noteSkip } from '../../kit/skips.ts';
+
+const browserPath = onPath('chromium', 'chromium-browser', 'google-chrome');
+if (browserPath === undefined) {
+  noteSkip('our client in a browser', 'put chromium on the PATH, with Debian `apt-get install chromium`.');
+}
+
+/** The client as a page loads it: in development, or as it is published. */
+async function bundle(published: boolean): Promise<ReadonlyMap<string, string>> {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: "import * as client from '@sotto/client'; globalThis.client = client;",
+      resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+    },
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    conditions: ['@sotto/source'],
+    define: published ? { SOTTO_SIMULATION: 'false' } : {},
+    outdir: '/',
+    write: false,
+    logLevel: 'silent',
+  });
+  return new Map(outputFiles.map(({ path, text }) => [path.slice(path.lastIndexOf('/') + 1), text]));
+}
+
+describe.skipIf(browserPath === undefined)('our client in a browser', () => {
+  const scripts = new Map<string, ReadonlyMap<string, string>>();
+  let service: StandInService;
+  let server: Server;
+  let browser: Browser;
+  beforeAll(async () => {
+    scripts.set('development', await bundle(false));
+    scripts.set('published', await bundle(true));
+    service = await startStandIn({ forPages: true });
+    service.onBroker(echo);
+    server = createServer((request, response) => {
+      const [, kind = '', name = ''] = (request.url ?? '').split('/');
+      const script = scripts.get(kind)?.get(name);
+      response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
+      response.end(script ?? `<!doctype html><script type="module" src="/${kind}/stdin.js"></script>`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    browser = await chromium.launch({ executablePath: browserPath ?? '', args: ['--no-sandbox'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+    await service?.stop();
+  });
+
+  async function pageWith(kind: string): Promise<Page> {
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${kind}/`);
+    await page.waitForFunction(() => 'client' in globalThis);
+    return page;
+  }
+  const asked = (stream: boolean, options = 'allowSimulated: true'): string => `(async () => {
+    const { createPrivateFetch } = globalThis.client;
+    const body = JSON.stringify({ model: 'acme/small', stream: ${stream}, messages: [{ role: 'user', content: 'CONTENT' }] });
+    try {
+      const fetch = createPrivateFetch({
+        apiKey: 'key', controlOrigin: '${service.controlUrl}', baseOrigin: '${service.baseUrl}', ${options},
+      });
+      const answer = await fetch('${service.baseUrl}/chat/completions', { method: 'POST', body });
+      return await answer.text();
+    } catch (error) {
+      return error.code + ': ' + error.message;
+    }
+  })()`;
+
+  it('verifies, then asks, whole and streamed; the key goes to the control origin alone', async () => {
+    const page = await pageWith('development');
+    expect(JSON.parse(await page.evaluate<string>(asked(false)))).toMatchObject({
+      choices: [{ message: { content: 'You said: CONTENT' } }],
+    });
+    expect(await page.evaluate<string>(asked(true))).toMatch(/^data: .*data: \[DONE\]\n\n$/s);
+    expect(service.evidenceCalls()).toBe(2);
+    expect(
+      service.broker.every(({ headers }) => headers.authorization === undefined && headers.cookie === undefined),
+    ).toBe(true);
+    expect(JSON.stringify(service.control)).not.toContain('CONTENT');
+  });
+
+  it('as it is published cannot be told to accept simulated evidence', async () => {
+    const before = service.broker.length;
+    const page = await pageWith('published');
+    expect(await page.evaluate<string>(asked(false))).toMatch(/^option_invalid: .*`allowSimulated` is unknown/);
+    expect(await page.evaluate<string>(asked(false, 'ticketsAhead: 0'))).toMatch(
+      /^attestation_untrusted: .*cryptographically_checked is required/,
+    );
+    expect(service.broker).toHaveLength(before);
+  });
+
+  it('says that it cannot see the TLS key', async () => {
+    const page = await pageWith('published');
+    const report = await page.evaluate<{ gateway: { tlsKeySeen: boolean; checks: object[] } }>(
+      `globalThis.client.verify('${service.baseUrl}')`,
+    );
+    expect(report.gateway.tlsKeySeen).toBe(false);
+    expect(report.gateway.checks).toContainEqual({
+      name: 'gateway.tls_key',
+      outcome: 'not_made',
+      reason: 'the TLS key of the connection cannot be seen here',
+    });
+  });
+});

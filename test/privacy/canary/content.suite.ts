@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { ask, call, errorOf, type Flow } from '../../kit/call.ts';
+import { until } from '../../kit/service.ts';
+import { usageRows } from '../../money/world.ts';
+import { fullBody, media, mediaPaths } from './bodies.ts';
+import { found } from './disguises.ts';
+import { expectNoContent, formsOf } from './expect-nothing.ts';
+import { content, said } from './markers.ts';
+import { answersWell, delta, failures, painted } from './provider-answers.ts';
+import type { StageOf } from './stage.ts';
+
+export const flows: readonly Flow[] = ['compat', 'ticket'];
+
+/** Every operation, served and failed. */
+export function contentSuite(stage: StageOf): void {
+  describe('no sink holds content', () => {
+    it.each(flows)('after answers of every kind (%s)', async (flow) => {
+      stage().onAll(answersWell);
+      const before = await usageRows(stage().service, stage().account);
+      const good = [
+        await stage().ask(flow, fullBody()),
+        await stage().ask(flow, fullBody({ stream: true, stream_options: { include_usage: true } })),
+        await stage().ask(
+          flow,
+          { model: 'm/embed', input: [content.Embedding], user: content.User },
+          { path: '/embeddings' },
+        ),
+      ];
+      for (const { complete, text } of good) {
+        expect(complete, text).toBe(true);
+        // The provider's own ids and headers are not for clients.
+        expect(text).not.toContain(said.ProviderId);
+      }
+      expect(good[0]?.text).toContain(said.Answer);
+      expect(good[1]?.text).toContain(said.ToolArguments);
+      // One that leaves in the middle.
+      stage().onAll((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(delta({ content: said.Answer }));
+      });
+      await stage().ask(flow, fullBody({ stream: true }), { leaveWhen: (text) => text.includes(said.Answer) });
+      await until(
+        async () => (await usageRows(stage().service, stage().account)).length >= before.length + 4,
+        'all is booked',
+      );
+      await expectNoContent(stage());
+    });
+
+    it('after images and speech', async () => {
+      stage().onAll(answersWell);
+      const before = await usageRows(stage().service, stage().account);
+      const [image, speech] = [await stage().askMedia('/images/generations'), await stage().askMedia('/audio/speech')];
+      expect(image.text).toContain(painted);
+      expect(image.text).not.toContain(said.ErrorText);
+      expect(speech).toMatchObject({ status: 200, text: said.Spoken, ended: 'answered' });
+      expect(JSON.stringify([image.headers, speech.headers])).not.toContain(said.ProviderHeader);
+      // One that leaves in the middle, one that is broken off, and one whose ticket is for another text.
+      stage().onAll((_request, response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' });
+        response.write(said.Spoken);
+      });
+      await stage().askMedia('/audio/speech', { leaveWhen: (text) => text.includes(said.Spoken) });
+      expect((await stage().askMedia('/audio/speech')).ended).toBe('broken');
+      const other = { 'x-router-ticket': (await stage().buy({ model: 'm/voice', input_chars: 1 })) ?? '' };
+      const differs = await stage().keep(
+        call(`${stage().service.baseUrl}/audio/speech`, other, media['/audio/speech']),
+      );
+      expect(errorOf(differs)?.type).toBe('ticket_media_mismatch');
+      await until(
+        async () => (await usageRows(stage().service, stage().account)).length >= before.length + 4,
+        'all is booked',
+      );
+      await expectNoContent(stage());
+    });
+
+    it.each(failures)('after a provider failed by %s', async (_name, failure) => {
+      stage().onAll(failure);
+      await Promise.all(
+        flows.flatMap((flow) =>
+          ['m/one', 'm/two'].flatMap((model) => [
+            stage().ask(flow, fullBody({ model })),
+            stage().ask(flow, fullBody({ model, stream: true })),
+          ]),
+        ),
+      );
+      const input = { model: 'm/embed', input: content.Embedding };
+      await stage().keep(ask(stage().service, stage().account.inferenceKey, 'compat', input, { path: '/embeddings' }));
+      await Promise.all(mediaPaths.map((path) => stage().askMedia(path)));
+      // What the provider said went to nobody but in an answer.
+      const bodies = stage()
+        .answers.filter(({ complete }) => !complete)
+        .map(({ text }) => text);
+      const { Answer: _, Painted: __, Spoken: ___, ...notForClients } = said;
+      expect(found(bodies.join('\n'), formsOf(notForClients))).toEqual([]);
+    });
+  });
+}

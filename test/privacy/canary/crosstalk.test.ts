@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { ask, type Called, type Flow } from '../../kit/call.ts';
+import { type FakeProvider, type SeenRequest, startProvider } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+
+const clients = 200;
+const pieces = 12;
+const markerLike = /who-[0-9a-f]{24}/g;
+
+/** Answers with the text it was sent, in pieces that mix with those of everybody else's streams. */
+const echo = async (request: SeenRequest, response: Parameters<Parameters<FakeProvider['answer']>[0]>[1]) => {
+  const messages = request.body.messages as readonly { content: string }[];
+  const own = messages[0]?.content ?? '';
+  const usage = { prompt_tokens: 10, completion_tokens: pieces, total_tokens: 10 + pieces };
+  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+  await pause();
+  if (request.body.stream !== true) {
+    const choices = [{ index: 0, message: { role: 'assistant', content: own }, finish_reason: 'stop' }];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: own, object: 'chat.completion', created: 1, model: 'own', choices, usage }));
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const chunk = (choices: object[], more: object = {}): string =>
+    `data: ${JSON.stringify({ id: own, object: 'chat.completion.chunk', created: 1, model: 'own', choices, ...more })}\n\n`;
+  for (let piece = 0; piece < pieces; piece += 1) {
+    // Some events come in halves, with those of others between them.
+    const text = chunk([{ index: 0, delta: { content: ` ${own}` }, finish_reason: null }]);
+    const at = Math.floor(Math.random() * text.length);
+    response.write(text.slice(0, at));
+    await pause();
+    response.write(text.slice(at));
+  }
+  response.write(chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]));
+  response.write(chunk([], { usage }));
+  response.end('data: [DONE]\n\n');
+};
+
+/** All at once are more than a cold or busy broker takes: whom it turns away at the door comes again, as it says. */
+async function askUntilServed(asking: () => Promise<Called>): Promise<Called> {
+  for (const end = Date.now() + 30_000; ; ) {
+    const called = await asking();
+    const { 'retry-after': retryAfter } = called.headers;
+    if (called.status !== 503 || retryAfter === undefined || Date.now() > end) return called;
+    await new Promise((resolve) => setTimeout(resolve, 1000 * Number(retryAfter)));
+  }
+}
+
+let provider: FakeProvider | undefined;
+await describeInBothPlanes(
+  'clients at the same time',
+  async () => {
+    const made = await startProvider(echo);
+    provider = made;
+    const route = {
+      provider: 'alpha',
+      upstream_model: 'own',
+      privacy_class: 'private',
+      pricing: { input: 1, output: 2 },
+    };
+    return {
+      registry: JSON.stringify({
+        providers: [
+          { id: 'alpha', name: 'alpha', adapter: 'openai', base_url: made.baseUrl, privacy_class: 'private' },
+        ],
+      }),
+      catalog: JSON.stringify({
+        models: [{ id: 'm/echo', model_type: 'text', context_length: 8000, max_output_tokens: 100, routes: [route] }],
+      }),
+      stop: () => made.stop(),
+    };
+  },
+  (planes) => {
+    it(`never see each other's text: ${clients} of them, streams and whole answers, in both flows, of two accounts`, async () => {
+      const { service } = planes;
+      const accounts = await Promise.all([service.createAccount(), service.createAccount()]);
+      const asked = Array.from({ length: clients }, async (_, index) => {
+        const own = `who-${randomBytes(12).toString('hex')}`;
+        const { inferenceKey } = accounts[index % 2] as TestAccount;
+        const flow: Flow = index % 4 < 2 ? 'compat' : 'ticket';
+        const stream = index % 5 !== 0;
+        const body = { model: 'm/echo', messages: [{ role: 'user', content: own }], stream };
+        const { complete, text, headers, status } = await askUntilServed(() => ask(service, inferenceKey, flow, body));
+        return { own, complete, stream, status, said: text + JSON.stringify(headers) };
+      });
+      const ids = new Set<string>();
+      for (const { own, complete, stream, status, said } of await Promise.all(asked)) {
+        expect(complete, `${status} ${said}`).toBe(true);
+        const texts = said.match(markerLike) ?? [];
+        expect(texts.length).toBe(stream ? pieces : 1);
+        expect([...new Set(texts)]).toEqual([own]);
+        expect(said).toContain('"cache-control":"no-store"');
+        // Nor do two of them share an id.
+        const id = /chatcmpl-[\w-]{22}/.exec(said)?.[0] ?? '';
+        expect(id).not.toBe('');
+        expect(ids.has(id)).toBe(false);
+        ids.add(id);
+      }
+      expect(provider?.seen.length).toBe(clients);
+    });
+  },
+);

@@ -1,0 +1,78 @@
+import { confidentialOrigin } from '@sotto/contract/confidential';
+import { controlOrigin } from '@sotto/contract/control';
+import { describe, expect, it } from 'vitest';
+import { bearer, type Called } from '../../kit/call.ts';
+import { expectNoContent } from './expect-nothing.ts';
+import { content } from './markers.ts';
+import type { StageOf } from './stage.ts';
+
+const { Malformed: bad, Path: inPath, QueryString: inQuery, Header: inHeader } = content;
+
+/** Names of fields that some route takes, with a text that none of them can have. */
+const wrongFields = Object.fromEntries(
+  [
+    ...['model', 'models', 'messages', 'input', 'prompt', 'provider', 'stream', 'tools', 'voice', 'size', 'nonce'],
+    ...['name', 'email', 'password', 'newPassword', 'token', 'code', 'kind', 'role', 'package_id', 'rail'],
+    ...['preferences', 'workspace_id', 'decision', 'redirect_uris', 'auto_top_up', 'id', bad],
+  ].map((name) => [name, `${bad} <${bad}>`]),
+);
+const bodies: readonly string[] = [
+  JSON.stringify(wrongFields),
+  JSON.stringify(Object.fromEntries(Object.keys(wrongFields).map((name) => [name, { [bad]: [bad] }]))),
+  `{"model": "m/one", "${bad}": ${bad}`,
+];
+
+/** Every route of both planes, with markers in its path, its query, its headers and its body. */
+export function everywhereSuite(stage: StageOf): void {
+  describe('no sink holds what was sent to', () => {
+    it.each([
+      ['the control plane', controlOrigin],
+      ['the broker', confidentialOrigin],
+    ] as const)('any route of %s, wherever in the request it was', async (_, origin) => {
+      const { service, account } = stage();
+      const url = origin === controlOrigin ? service.controlUrl : service.baseUrl;
+      expect(origin.routes.length).toBeGreaterThan(8);
+      for (const { method, path } of origin.routes) {
+        const address = `${new URL(url).origin}${path.replace(/\{\w+\}/g, inPath)}?${inQuery}=${inQuery}`;
+        const calls = [bearer(account.inferenceKey), bearer(account.managementKey), bearer(bad)].flatMap((credential) =>
+          (method === 'get' ? [undefined] : bodies).map((body) => send(address, { method, credential, body })),
+        );
+        for (const called of await Promise.all(calls)) await stage().keep(Promise.resolve(called));
+      }
+      await expectNoContent(stage());
+    });
+  });
+}
+
+async function send(
+  url: string,
+  {
+    method,
+    credential,
+    body,
+  }: {
+    readonly method: string;
+    readonly credential: Readonly<Record<string, string>>;
+    readonly body: string | undefined;
+  },
+): Promise<Called> {
+  const answer = await fetch(url, {
+    method: method.toUpperCase(),
+    redirect: 'manual',
+    headers: {
+      ...credential,
+      cookie: `better-auth.session_token=${inHeader}; sotto=${inHeader}`,
+      'user-agent': inHeader,
+      'x-forwarded-for': inHeader,
+      origin: `https://${inHeader}.example`,
+      referer: `https://${inHeader}.example`,
+      'x-router-ticket': inHeader,
+      'x-router-receipt': inHeader,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await answer.text();
+  const headers = Object.fromEntries(answer.headers);
+  return { status: answer.status, headers, text, complete: answer.ok, ended: 'answered' };
+}

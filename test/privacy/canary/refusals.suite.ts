@@ -1,0 +1,182 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { ask, bearer, type Called, type Credential, call, errorOf } from '../../kit/call.ts';
+import { fullBody } from './bodies.ts';
+import { flows } from './content.suite.ts';
+import { found } from './disguises.ts';
+import { formsOf } from './expect-nothing.ts';
+import { content } from './markers.ts';
+import { answersWell } from './provider-answers.ts';
+import type { StageOf } from './stage.ts';
+
+/** Whatever is refused: content in the wrong place, in the wrong shape, by the wrong caller. */
+export function refusalsSuite(stage: StageOf): void {
+  describe('no sink holds what was refused', () => {
+    it('after requests that are refused', async () => {
+      stage().onAll(answersWell);
+      const { service, account, pauper, limited } = stage();
+      const key = bearer(account.inferenceKey);
+      const { Malformed: bad } = content;
+      const raw = (text: string, credential: Credential = key): Promise<Called> =>
+        stage().keep(call(`${service.baseUrl}/chat/completions`, credential, {}, { raw: text }));
+      const refusals: Promise<Called>[] = [];
+      for (const credential of [key, { 'x-router-ticket': (await stage().buy({ model: 'm/one' })) ?? '' }]) {
+        refusals.push(
+          raw(`{"model": "m/one", "messages": [{"role": "user", "content": "${bad}`, credential),
+          raw(`${bad}`, credential),
+          raw(`{"model": "m/one", "messages": [], "${bad}": tru${bad}}`, credential),
+          raw(`"${bad}"`, credential),
+          raw(`["${bad}"]`, credential),
+          raw(`{"model": "m/one", "messages": "${bad}"}`, credential),
+          raw(`{"model": "m/one", "messages": [{"role": "${bad}", "content": "${bad}"}]}`, credential),
+          raw(`{"model": "m/one", "messages": [{"role": "user", "content": [{"type": "${bad}"}]}]}`, credential),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "temperature": "${bad}"}`,
+            credential,
+          ),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "tools": [{"type": "${bad}"}]}`,
+            credential,
+          ),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "alpha_parameters": "${bad}"}`,
+            credential,
+          ),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "provider": {"${bad}": 1}}`,
+            credential,
+          ),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "x"}], "provider": {"only": ["${bad}!"]}}`,
+            credential,
+          ),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "${bad}"}], "tools": [${'{"a":['.repeat(5000)}`,
+            credential,
+          ),
+          raw(
+            `{"model": "m/one", "messages": [{"role": "user", "content": "${bad} ${'x'.repeat(200_000)}"}]}`,
+            credential,
+          ),
+          raw(`{"model": "${content.Model}", "messages": [{"role": "user", "content": "${bad}"}]}`, credential),
+        );
+      }
+      const strangers: readonly Credential[] = [
+        {},
+        bearer(`sotto_inf_${bad}`),
+        bearer(bad),
+        bearer(account.managementKey),
+        { authorization: `Basic ${bad}` },
+        { 'x-router-ticket': `sotto_tkt_${bad}` },
+        { 'x-router-ticket': bad },
+      ];
+      for (const stranger of strangers)
+        refusals.push(stage().keep(call(`${service.baseUrl}/chat/completions`, stranger, fullBody())));
+      for (const flow of flows) {
+        refusals.push(
+          stage().keep(ask(service, pauper.inferenceKey, flow, fullBody())),
+          stage().keep(ask(service, limited.inferenceKey, flow, fullBody())),
+        );
+      }
+      refusals.push(
+        stage().keep(call(`${service.baseUrl}/chat/completions?q=${content.QueryString}`, key, fullBody({ n: 2 }))),
+        stage().keep(
+          call(`${service.baseUrl}/chat/completions/${content.Path}?q=${content.QueryString}`, key, fullBody()),
+        ),
+        stage().keep(call(`${service.controlUrl}/${content.Path}?q=${content.QueryString}`, key, fullBody())),
+        stage().keep(call(`${service.controlUrl}/inference/tickets?q=${content.QueryString}`, key, fullBody())),
+        stage().keep(call(`${service.controlUrl}/inference/tickets`, key, {}, { raw: `{"model": "${bad}` })),
+        stage().keep(call(`${service.controlUrl}/chat/completions`, key, fullBody())),
+        stage().keep(
+          call(
+            `${service.baseUrl}/chat/completions`,
+            {
+              ...key,
+              'user-agent': content.UserAgent,
+              'x-title': content.Header,
+              'http-referer': content.Header,
+              cookie: content.Header,
+              'x-forwarded-for': content.Header,
+            },
+            fullBody({ n: 2 }),
+          ),
+        ),
+        stage().keep(call(`${service.baseUrl}/embeddings`, key, { model: 'm/embed', input: { [bad]: bad } })),
+        stage().keep(call(`${service.baseUrl}/embeddings`, key, { model: 'm/one', input: bad })),
+        stage().keep(call(`${service.baseUrl}/images/generations`, key, { prompt: bad })),
+      );
+      // Tickets for something else, and one twice.
+      const bought = async (request: object, body: object): Promise<Called> =>
+        stage().keep(
+          call(`${service.baseUrl}/chat/completions`, { 'x-router-ticket': (await stage().buy(request)) ?? '' }, body),
+        );
+      refusals.push(
+        bought({ model: 'm/one' }, fullBody()),
+        bought({ model: 'm/two', reasoning_effort: 'low' }, fullBody()),
+        bought({ model: 'm/two', provider: { only: ['alpha'] } }, fullBody()),
+      );
+      const twice = { 'x-router-ticket': (await stage().buy({ model: 'm/two' })) ?? '' };
+      await stage().keep(call(`${service.baseUrl}/chat/completions`, twice, fullBody()));
+      refusals.push(stage().keep(call(`${service.baseUrl}/chat/completions`, twice, fullBody())));
+      const seen = new Set((await Promise.all(refusals)).map((called) => `${called.status} ${errorOf(called)?.type}`));
+      for (const kind of [
+        '400 invalid_request',
+        '401 invalid_api_key',
+        '401 invalid_ticket',
+        '401 ticket_required',
+        '402 insufficient_balance',
+        '403 insufficient_scope',
+        '404 model_not_found',
+        '409 ticket_model_mismatch',
+        '409 ticket_reasoning_mismatch',
+        '409 ticket_provider_policy_mismatch',
+        '429 rate_limited',
+      ]) {
+        expect([...seen]).toContain(kind);
+      }
+      // Not even an error's body holds what was not to be read.
+      const { UnknownField: _, ...rest } = content;
+      const bodies = stage()
+        .answers.filter(({ status }) => status !== 200)
+        .map(({ text, headers }) => text + JSON.stringify(headers));
+      const quoted = found(
+        bodies.join('\n'),
+        formsOf({
+          Prompt: rest.Prompt,
+          System: rest.System,
+          ToolResult: rest.ToolResult,
+          User: rest.User,
+          Embedding: rest.Embedding,
+        }),
+      );
+      expect(quoted).toEqual([]);
+    });
+
+    it('after what is not even HTTP', async () => {
+      const { service } = stage();
+      for (const url of [service.baseUrl, service.controlUrl]) {
+        const port = Number(new URL(url).port);
+        for (const bytes of [
+          `GET /${content.Path} HTTP/1.1\r\nbad header ${content.Header}\r\n\r\n`,
+          `${content.Path}\r\n\r\n`,
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 1${content.Header}\r\n\r\n`,
+          `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-long: ${content.Header.repeat(5000)}\r\n\r\n`,
+          `GET http://${content.Path}/%zz?${content.QueryString} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+        ]) {
+          await new Promise<void>((resolve) => {
+            const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+            let text = '';
+            socket.on('data', (piece) => {
+              text += piece.toString();
+            });
+            socket.on('error', () => {});
+            socket.once('close', () => {
+              expect(found(text, { Header: [content.Header], Path: [content.Path] })).toEqual([]);
+              resolve();
+            });
+          });
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,256 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ask, type Called, type CallOptions, call, type Flow, mint } from '../../kit/call.ts';
+import { startCollector } from '../../kit/collector.ts';
+import { freePort } from '../../kit/free-port.ts';
+import { startTestPostgres } from '../../kit/postgres.ts';
+import { type FakeProvider, type ProviderHandler, startProvider } from '../../kit/provider.ts';
+import { type RecordingProxy, startRecordingProxy } from '../../kit/recording-proxy.ts';
+import type { OwnRedis } from '../../kit/redis.ts';
+import { type Service, startService, type TestAccount, until } from '../../kit/service.ts';
+import { type Mailbox, openMailbox } from '../../people/accounts/mailbox.ts';
+import { media, type mediaPaths } from './bodies.ts';
+import { listenToRedis, readAppendOnlyFile, readRedis, readSinks, type Sinks } from './sinks.ts';
+
+/** The connections that content or secrets could take a wrong turn on, each recorded byte for byte. */
+const wireNames = ['broker to Redis', 'control to Redis', 'control to Postgres', 'control to the broker'] as const;
+type WireName = (typeof wireNames)[number];
+
+/** Two processes whose every sink is within reach, and what was asked of them. */
+export interface CanaryStage {
+  readonly service: Service;
+  readonly redis: OwnRedis;
+  readonly provider: FakeProvider;
+  readonly second: FakeProvider;
+  readonly mailbox: Mailbox;
+  readonly account: TestAccount;
+  /** Has next to no money. */
+  readonly pauper: TestAccount;
+  /** Has one request a minute. */
+  readonly limited: TestAccount;
+  readonly wires: Readonly<Record<WireName, RecordingProxy>>;
+  /** Every ticket that was minted, and every answer that came. */
+  readonly tickets: readonly string[];
+  readonly answers: readonly Called[];
+  /** What other credentials were handed out, by what each is. */
+  readonly secrets: Map<string, string>;
+  /** Replaces how both providers answer. */
+  onAll(handler: ProviderHandler): void;
+  /** Keeps what comes back. */
+  keep(calling: Promise<Called>): Promise<Called>;
+  /** As `ask`; ticket and answer are kept. */
+  ask(
+    flow: Flow,
+    body: { readonly model: string } & Record<string, unknown>,
+    options?: CallOptions,
+    by?: TestAccount,
+  ): Promise<Called>;
+  /** Asks for an image or for speech, with a ticket bought for it. */
+  askMedia(path: (typeof mediaPaths)[number], options?: CallOptions): Promise<Called>;
+  /** A ticket; undefined where it was refused. */
+  buy(request: object, by?: TestAccount): Promise<string | undefined>;
+  /** The sinks that can be read at any time. */
+  sinks(): Promise<Sinks>;
+  /** Every key and value that is in Redis now. */
+  stored(): Promise<string>;
+  /** Every sink there is, by its name. */
+  allSinks(): Promise<Readonly<Record<string, string>>>;
+  /** Has a process write a text to its stdout. */
+  leak(from: 'control' | 'broker', text: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A getter: the stage is there within tests and hooks only. */
+export type StageOf = () => CanaryStage;
+
+export async function openStage(redis: OwnRedis): Promise<CanaryStage> {
+  const postgres = await startTestPostgres();
+  const [provider, second, mailbox] = await Promise.all([startProvider(), startProvider(), openMailbox()]);
+  const folder = await mkdtemp(join(tmpdir(), 'sotto-canary-'));
+  const databaseUrl = await postgres.createDatabase();
+  const brokerPort = await freePort();
+  const wires: Record<WireName, RecordingProxy> = {
+    'broker to Redis': await startRecordingProxy(redis.url),
+    'control to Redis': await startRecordingProxy(redis.url),
+    'control to Postgres': await startRecordingProxy(databaseUrl),
+    'control to the broker': await startRecordingProxy(`http://127.0.0.1:${brokerPort}`),
+  };
+  const leaks = { control: join(folder, 'control-leak'), broker: join(folder, 'broker-leak') };
+  const collector = await startCollector();
+  const traces = { TRACES_URL: collector.url, TRACES_RATIO: '1' };
+  const metricsPorts = { control: await freePort(), broker: await freePort() };
+  const ear = await listenToRedis(redis.url);
+  const service = await startService({
+    planes: 'two',
+    databaseUrl,
+    redisUrl: redis.url,
+    ...routesOf(provider, second),
+    environment: { LOG_LEVEL: 'trace', IMAGE_GENERATION: 'on', SPEECH_SYNTHESIS: 'on', ...traces },
+    brokerEnvironment: {
+      REDIS_URL: wires['broker to Redis'].url,
+      METRICS_PORT: String(metricsPorts.broker),
+      PLANTED_LEAK: leaks.broker,
+    },
+    controlEnvironment: {
+      REDIS_URL: wires['control to Redis'].url,
+      DATABASE_URL: wires['control to Postgres'].url,
+      CONFIDENTIAL_ORIGIN: wires['control to the broker'].url,
+      CONNECTED_APPS: 'on',
+      TRUST_PROXY: '127.0.0.1',
+      METRICS_PORT: String(metricsPorts.control),
+      SMTP_URL: mailbox.url,
+      MAIL_FROM: 'no-reply@sotto.example',
+      PLANTED_LEAK: leaks.control,
+    },
+    nodeFlags: [`--import=${fileURLToPath(new URL('leak-on-signal.ts', import.meta.url))}`],
+    brokerPort,
+  });
+  const [account, pauper, limited] = await Promise.all([
+    service.createAccount(),
+    service.createAccount({ usd: 0.0000001 }),
+    service.createAccount(),
+  ]);
+  await limitRequests(service, limited);
+
+  const tickets: string[] = [];
+  const answers: Called[] = [];
+  const keep: CanaryStage['keep'] = async (calling) => {
+    const called = await calling;
+    answers.push(called);
+    return called;
+  };
+  const buy: CanaryStage['buy'] = async (request, by = account) => {
+    const minted = await mint(service, by.inferenceKey, request);
+    if (minted.status !== 200) {
+      answers.push(minted);
+      return undefined;
+    }
+    const { ticket } = JSON.parse(minted.text) as { ticket: string };
+    tickets.push(ticket);
+    return ticket;
+  };
+  const bought = async (request: object, by?: TestAccount): Promise<{ 'x-router-ticket': string }> => {
+    const ticket = await buy(request, by);
+    if (ticket === undefined) throw new Error('no ticket');
+    return { 'x-router-ticket': ticket };
+  };
+  const sinks = (): Promise<Sinks> =>
+    readSinks(service, {
+      ear,
+      errors: answers.flatMap(({ status, text, headers, complete }) =>
+        status !== 200 || !complete ? [`${JSON.stringify(headers)}\n${text}`] : [JSON.stringify(headers)],
+      ),
+    });
+  return {
+    service,
+    redis,
+    provider,
+    second,
+    mailbox,
+    account,
+    pauper,
+    limited,
+    wires,
+    tickets,
+    answers,
+    secrets: new Map(),
+    onAll(handler) {
+      provider.answer(handler);
+      second.answer(handler);
+    },
+    keep,
+    async ask(flow, body, options = {}, by = account) {
+      if (flow === 'compat') return keep(ask(service, by.inferenceKey, flow, body, options));
+      const url = `${service.baseUrl}${options.path ?? '/chat/completions'}`;
+      return keep(call(url, await bought({ model: body.model }, by), body, options));
+    },
+    async askMedia(path, options = {}) {
+      const body = media[path];
+      const length = 'input' in body ? { input_chars: body.input.length } : {};
+      const ticket = await bought({ model: body.model, ...length });
+      return keep(call(`${service.baseUrl}${path}`, ticket, body, options));
+    },
+    buy,
+    sinks,
+    stored: () => readRedis(redis.url),
+    async allSinks() {
+      const { errors, ...base } = await sinks();
+      const metrics = await Promise.all(
+        Object.values(metricsPorts).map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
+      );
+      return {
+        ...base,
+        metrics: metrics.join('\n'),
+        traces: collector.heard(),
+        'the append-only file': await readAppendOnlyFile(redis.url),
+        ...Object.fromEntries(wireNames.map((name) => [name, wires[name].heard()])),
+      };
+    },
+    async leak(from, text) {
+      const name = from === 'control' ? 'control' : 'confidential';
+      const id = randomBytes(8).toString('hex');
+      await writeFile(leaks[from], JSON.stringify({ process: name, id, text }));
+      process.kill(service[from].pid, 'SIGUSR2');
+      await until(() => service.logs().includes(id), 'the leak is in the log');
+    },
+    async stop() {
+      ear.close();
+      await service.stop();
+      for (const wire of Object.values(wires)) wire.close();
+      await Promise.all([provider.stop(), second.stop(), mailbox.stop(), collector.stop()]);
+      await postgres.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function routesOf(...providers: readonly FakeProvider[]): { readonly registry: string; readonly catalog: string } {
+  const ids = ['alpha', 'beta'];
+  const route = (id: string, pricing: object = { input: 1, output: 2 }): object => ({
+    provider: id,
+    upstream_model: 'own',
+    privacy_class: 'private',
+    pricing,
+    capabilities: {
+      tools: true,
+      vision: true,
+      structured_output: true,
+      reasoning: { efforts: ['low'], can_disable: true },
+    },
+  });
+  const text = { model_type: 'text', context_length: 30_000, max_output_tokens: 500 };
+  return {
+    registry: JSON.stringify({
+      providers: ids.map((id, index) => ({
+        id,
+        name: id,
+        adapter: 'openai',
+        base_url: providers[index]?.baseUrl,
+        privacy_class: 'private',
+        timeouts: { connect_ms: 500, first_byte_ms: 300, idle_ms: 400, total_ms: 1500 },
+      })),
+    }),
+    catalog: JSON.stringify({
+      models: [
+        { id: 'm/one', ...text, routes: [route('alpha')] },
+        { id: 'm/two', ...text, routes: ids.map((id) => route(id)) },
+        { id: 'm/embed', model_type: 'embedding', context_length: 8000, routes: [route('alpha')] },
+        { id: 'm/paint', model_type: 'image', routes: [route('alpha', { image: 0.01 })] },
+        { id: 'm/voice', model_type: 'tts', routes: [route('alpha', { input_characters: 10 })] },
+      ],
+    }),
+  };
+}
+
+async function limitRequests({ pool }: Service, { accountId }: TestAccount): Promise<void> {
+  await pool.query('update api_keys set limit_requests = 1, generation = generation + 1 where account_id = $1', [
+    accountId,
+  ]);
+  await until(async () => {
+    const { rowCount } = await pool.query('select 1 from api_keys where projected_generation < generation');
+    return rowCount === 0;
+  }, 'the limit is projected');
+}

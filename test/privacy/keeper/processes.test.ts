@@ -1,0 +1,287 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { verifyGateway } from '@sotto/attestation';
+import { certifyServer, Issuer, toPem } from '@sotto/attestation/testing';
+import type { KeeperOptions } from '@sotto/keeper';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bearer } from '../../kit/call.ts';
+import { freePort } from '../../kit/free-port.ts';
+import { fromSource } from '../../kit/from-source.ts';
+import { startTestPostgres, type TestPostgres } from '../../kit/postgres.ts';
+import { type FakeProvider, startProvider } from '../../kit/provider.ts';
+import { redisSkipReason, startTestRedis, type TestRedis } from '../../kit/redis.ts';
+import { type Service, startService } from '../../kit/service.ts';
+import { noteSkip } from '../../kit/skips.ts';
+import { until } from '../../kit/until.ts';
+import { makeKeeper, registryDigest, type TestKeeper } from './world.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const zeros = '00'.repeat(48);
+const goodPins = {
+  gateway: {
+    tdx: {
+      minimum_evaluation_number: 18,
+      measurements: [{ mr_td: zeros, rtmr0: zeros, rtmr1: zeros, rtmr2: zeros, rtmr3: zeros }],
+    },
+    provider_registries: [`sha256:${registryDigest}`],
+  },
+};
+
+let folder: string;
+let ca: string;
+const file = (name: string): string => join(folder, name);
+const started: ChildProcess[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sotto-test-keeper-'));
+  const authority = await Issuer.make('Test Authority');
+  const { cert, key } = await certifyServer(authority);
+  ca = toPem(await authority.certifySelf());
+  await writeFile(file('ca.pem'), ca);
+  await writeFile(file('cert.pem'), cert);
+  await writeFile(file('key.pem'), key);
+  await writeFile(file('pins.json'), JSON.stringify(goodPins));
+  await writeFile(file('secrets.env'), '# of the providers\nACME_API_KEY=sk-acme\nREDIS_URL="redis://127.0.0.1:1"\n');
+});
+afterAll(async () => {
+  for (const child of started) child.kill('SIGKILL');
+  await rm(folder, { recursive: true });
+});
+
+const keeperSettings = (port: number): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOST: '127.0.0.1',
+  KEEPER_PORT: String(port),
+  KEEPER_ORIGIN: `https://127.0.0.1:${port}`,
+  TLS_CERT_FILE: file('cert.pem'),
+  TLS_KEY_FILE: file('key.pem'),
+  PINS_FILE: file('pins.json'),
+  SECRETS_FILE: file('secrets.env'),
+});
+const flags = [...fromSource, '--disable-sigusr1'];
+
+/** A process whose output is kept. */
+function run(main: string, env: Record<string, string>) {
+  const child = spawn(process.execPath, [...flags, main], { cwd: root, env });
+  started.push(child);
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => output.push(String(bytes)));
+  const ended = new Promise<number | null>((resolve) => void child.once('exit', resolve));
+  return { child, said: () => output.join(''), ended };
+}
+
+describe('the keeper does not start', () => {
+  beforeAll(async () => {
+    const { provider_registries: _, ...unpinned } = goodPins.gateway;
+    await writeFile(file('no-registry.json'), JSON.stringify({ gateway: unpinned }));
+    await writeFile(
+      file('no-machine.json'),
+      JSON.stringify({ gateway: { provider_registries: [`sha256:${registryDigest}`] } }),
+    );
+    await writeFile(file('bad-pins.json'), JSON.stringify({ gateway: { tdx: { measurements: [] } } }));
+    await writeFile(file('odd-pins.json'), JSON.stringify({ ...goodPins, gatway: {} }));
+    await writeFile(file('text.json'), 'pins');
+    await writeFile(file('not-secret.env'), 'PROVIDERS_FILE=/tmp/x.yaml\n');
+    await writeFile(file('empty.env'), '\n# nothing\n');
+    await writeFile(file('half.env'), 'ACME_API_KEY=\n');
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['without its origin', { KEEPER_ORIGIN: '' }, 'KEEPER_ORIGIN is not set: it takes an origin'],
+    ['without TLS', { KEEPER_ORIGIN: 'http://127.0.0.1:1' }, 'takes an origin that begins with https://'],
+    ['with a certificate that is none', { TLS_CERT_FILE: 'pins.json' }, 'they take a certificate with its chain'],
+    ['without pins', { PINS_FILE: 'nowhere.json' }, 'it takes the path of a readable file'],
+    ['with pins that are no JSON', { PINS_FILE: 'text.json' }, 'PINS_FILE: it is not valid JSON'],
+    [
+      'with malformed pins',
+      { PINS_FILE: 'bad-pins.json' },
+      'PINS_FILE: `gateway.tdx.measurements` must be a list of at least 1 entries (docs',
+    ],
+    ['with pins of a name that there is none of', { PINS_FILE: 'odd-pins.json' }, 'it has an unknown field: `gatway`'],
+    ['with pins of no machine', { PINS_FILE: 'no-machine.json' }, 'PINS_FILE: it pins no machine'],
+    ['with pins of no registry', { PINS_FILE: 'no-registry.json' }, 'it takes `gateway.provider_registries`'],
+    ['with what is no secret', { SECRETS_FILE: 'not-secret.env' }, '`PROVIDERS_FILE` is no name of a secret'],
+    ['with no secret', { SECRETS_FILE: 'empty.env' }, 'SECRETS_FILE: there is no secret in it'],
+    ['with a secret without a value', { SECRETS_FILE: 'half.env' }, 'SECRETS_FILE: ACME_API_KEY has no value'],
+  ])('%s, and says in one line what is wrong', async (_, changes, message) => {
+    const paths = Object.entries(changes).map(([name, value]) => [name, name.endsWith('_FILE') ? file(value) : value]);
+    const env = { ...keeperSettings(await freePort()), ...Object.fromEntries(paths) };
+    const { code, said } = await new Promise<{ code: number; said: string }>((resolve) => {
+      execFile(process.execPath, [...flags, 'apps/keeper/src/main.ts'], { cwd: root, env }, (failure, out, error) => {
+        resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, said: `${out}${error}` });
+      });
+    });
+    expect(said).toMatch(/^sotto-keeper: [^\n]+\n$/);
+    expect(said).toContain(message);
+    expect(code).toBe(1);
+  });
+});
+
+describe('both as processes', () => {
+  it('a broker without hardware gets nothing, waits, says why, and goes when it is told to', async () => {
+    const port = await freePort();
+    const broker = run('apps/confidential/src/main.ts', {
+      PATH: process.env.PATH ?? '',
+      HOST: '127.0.0.1',
+      CONFIDENTIAL_PORT: '0',
+      CONFIDENTIAL_TLS: 'off',
+      ATTESTATION: 'simulated',
+      KEEPER_ORIGIN: `https://127.0.0.1:${port}`,
+      KEEPER_CA_FILE: file('ca.pem'),
+    });
+    await until(() => broker.said().includes('ECONNREFUSED'), broker.said);
+    const keeper = run('apps/keeper/src/main.ts', keeperSettings(port));
+    await until(
+      () => broker.said().includes('simulated.hardware'),
+      () => `${broker.said()} ${keeper.said()}`,
+      30_000,
+    );
+    expect(broker.said()).toContain('waiting for secrets');
+    expect(keeper.said()).toContain('secrets refused');
+    expect(`${broker.said()}${keeper.said()}`).not.toContain('sk-acme');
+    broker.child.kill('SIGTERM');
+    expect(await broker.ended).toBe(0);
+    keeper.child.kill('SIGTERM');
+    expect(await keeper.ended).toBe(0);
+    expect(keeper.said()).toContain('"stopped"');
+  }, 60_000);
+
+  it.each<[string, Record<string, string>, string]>([
+    ['nothing vouches for it', { ATTESTATION: 'off' }, 'KEEPER_ORIGIN is set while ATTESTATION is `off`'],
+    [
+      'the keeper speaks no TLS',
+      { KEEPER_ORIGIN: 'http://keeper:4002' },
+      'it takes an origin that begins with https://',
+    ],
+    [
+      'nobody says whose certificate the keeper has',
+      { KEEPER_CA_FILE: '' },
+      'KEEPER_ORIGIN is set: it takes KEEPER_CA_FILE',
+    ],
+    ['there is no keeper', { KEEPER_ORIGIN: '' }, 'KEEPER_CA_FILE is set: it takes KEEPER_ORIGIN'],
+    [
+      'its authorities are none',
+      { KEEPER_CA_FILE: 'pins.json' },
+      'it takes the path of a file with certificates, as PEM',
+    ],
+    [
+      'its authorities are not there',
+      { KEEPER_CA_FILE: 'nowhere.pem' },
+      'it takes the path of a file with certificates, as PEM',
+    ],
+  ])('a broker does not start where %s', async (_, changes, message) => {
+    const broker = run('apps/confidential/src/main.ts', {
+      ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: '0', CONFIDENTIAL_TLS: 'off' },
+      ...{ ATTESTATION: 'simulated', KEEPER_ORIGIN: 'https://127.0.0.1:1', KEEPER_CA_FILE: file('ca.pem'), ...changes },
+      ...(changes.KEEPER_CA_FILE ? { KEEPER_CA_FILE: file(changes.KEEPER_CA_FILE) } : {}),
+    });
+    expect(await broker.ended).toBe(1);
+    expect(broker.said()).toContain(message);
+  });
+});
+
+describe('a broker whose secrets are all released', () => {
+  let redis: TestRedis | undefined;
+  let postgres: TestPostgres;
+  let provider: FakeProvider;
+  let service: Service;
+  let keeper: TestKeeper;
+  /** Stands in for hardware: what the simulated evidence binds is checked, and all else about it. */
+  const trustSimulation: KeeperOptions['verify'] = async (document, challenge) => {
+    const verified = await verifyGateway(document, challenge);
+    const failed = verified.checks.flatMap(({ name, outcome }) => (outcome === 'failed' ? [name] : []));
+    return failed.join() === 'simulated.hardware' ? { ...verified, verdict: 'hardware_verified' } : verified;
+  };
+
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    if (redis === undefined) return noteSkip('a broker whose secrets are released', redisSkipReason);
+    postgres = await startTestPostgres();
+    provider = await startProvider();
+    const registry = JSON.stringify({
+      providers: [
+        {
+          ...{ id: 'p', name: 'P', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' },
+          api_key_env: 'ACME_API_KEY',
+        },
+      ],
+    });
+    await writeFile(file('providers.yaml'), registry);
+    service = await startService({
+      planes: 'two',
+      databaseUrl: await postgres.createDatabase(),
+      redisUrl: redis.url,
+      registry,
+      catalog: JSON.stringify({
+        models: [
+          {
+            ...{ id: 'm/one', model_type: 'text', context_length: 10_000, max_output_tokens: 100 },
+            routes: [
+              { provider: 'p', upstream_model: 'one', privacy_class: 'private', pricing: { input: 1, output: 1 } },
+            ],
+          },
+        ],
+      }),
+      brokerEnvironment: { ACME_API_KEY: 'sk-from-the-environment' },
+    });
+    keeper = await makeKeeper({
+      verify: trustSimulation,
+      pins: () => ({}),
+      secrets: () => ({
+        REDIS_URL: redis?.url ?? '',
+        TICKET_SEALING_KEY: service.secrets.TICKET_SEALING_KEY,
+        SETTLEMENT_MAC_KEY: service.secrets.SETTLEMENT_MAC_KEY,
+        ACME_API_KEY: 'sk-from-the-keeper',
+      }),
+    });
+    await writeFile(file('keeper-ca.pem'), keeper.ca);
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await keeper?.stop();
+    await provider?.stop();
+    await postgres?.stop();
+    await redis?.stop();
+  });
+
+  it('begins once the keeper answers, and serves with what it got', async (context) => {
+    if (redis === undefined) return context.skip('no Redis');
+    const account = await service.createAccount();
+    await service.broker.terminate();
+    const without = { REDIS_URL: undefined, TICKET_SEALING_KEY: undefined, SETTLEMENT_MAC_KEY: undefined };
+    const ready = service.broker.restart({
+      ...without,
+      ACME_API_KEY: undefined,
+      ATTESTATION: 'simulated',
+      KEEPER_ORIGIN: keeper.origin,
+      KEEPER_CA_FILE: file('keeper-ca.pem'),
+    });
+    await until(() => service.logs().includes('waiting for secrets'), 'the broker waits');
+    await keeper.start();
+    await ready;
+    expect(keeper.released).toEqual([4]);
+    const answer = await fetch(`${service.baseUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { ...bearer(account.inferenceKey), 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm/one', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    expect(answer.status).toBe(200);
+    expect(provider.seen.at(-1)?.headers.authorization).toBe('Bearer sk-from-the-keeper');
+    expect(service.logs()).not.toContain('sk-from-the-keeper');
+    await service.settled(account);
+  }, 60_000);
+
+  it('does not begin where a secret is set beside', async (context) => {
+    if (redis === undefined) return context.skip('no Redis');
+    const broker = run('apps/confidential/src/main.ts', {
+      ...{ PATH: process.env.PATH ?? '', HOST: '127.0.0.1', CONFIDENTIAL_PORT: '0', CONFIDENTIAL_TLS: 'off' },
+      ...{ ATTESTATION: 'simulated', KEEPER_ORIGIN: keeper.origin, KEEPER_CA_FILE: file('keeper-ca.pem') },
+      ...{ PROVIDERS_FILE: file('providers.yaml'), ACME_API_KEY: 'sk-beside' },
+    });
+    expect(await broker.ended).toBe(1);
+    expect(broker.said()).toContain('ACME_API_KEY is set, and released by the keeper: it takes one of them');
+  });
+});

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const onServers = [
+  ...['state', 'http', 'providers', 'attestation', 'router', 'settings'].map((name) => `packages/${name}/src`),
+  ...['control', 'confidential', 'embedded'].map((name) => `apps/${name}/src`),
+];
+
+const sources = onServers.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.includes('testing/'))
+    .map((name) => ({ path: `${folder}/${name}`, text: readFileSync(join(root, folder, name), 'utf8') })),
+);
+
+/** The lines that a pattern is in, as `path: line`. */
+const linesWith = (pattern: RegExp): string[] =>
+  sources.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => !/^(?:\/\/|\*|\/\*)/.test(line) && pattern.test(line))
+      .map((line) => `${path}: ${line}`),
+  );
+
+describe('secrets', () => {
+  it('were looked for in the servers’ sources', () => {
+    expect(sources.length).toBeGreaterThan(350);
+    expect(linesWith(/\brandomBytes\(/).length).toBeGreaterThan(15);
+  });
+
+  it('and ids come from the system’s generator and no other', () => {
+    // Which of equal routes is measured, and where to look for a free port: nobody gains by guessing either.
+    expect(linesWith(/Math\.random/).map((line) => line.split(':')[0])).toEqual([
+      'apps/confidential/src/wiring.ts',
+      'apps/embedded/src/postgres/free-port.ts',
+    ]);
+    expect(linesWith(/pseudoRandom|toString\(36\)|['"]nanoid|['"]uuid['"]/)).toEqual([]);
+  });
+
+  it('have at least 96 random bits wherever bytes are asked for, but for what only has to differ', () => {
+    const few = linesWith(/\b(?:randomBytes|randomId)\((\d)\)/);
+    expect(few.map((line) => line.split(':')[0]).sort()).toEqual(
+      [
+        // The demo provider's own id of an answer.
+        'apps/embedded/src/demo/demo-provider.ts',
+        // A name for a sum of measurements.
+        'apps/confidential/src/planning/measurement-log.ts',
+        // A folder's name, under a lock of the kernel's.
+        'packages/attestation/src/producers/configfs.ts',
+      ].sort(),
+    );
+  });
+
+  it('are compared in constant time, or found by their hash', () => {
+    const compared =
+      /\b\w*(?:mac|signature|secret|password|token|hash|digest|apiKey)\w*(?:\)|\])? [!=]==? (?!undefined|null|''|'|\d|true|false|typeof)/i;
+    const known = [
+      // Numbers a second.
+      ['packages/router/src/health/measurement.ts', 'tokensPerSecond'],
+      // Digests of what everybody may read: evidence, a catalog.
+      ['packages/attestation/src/dstack/verify-dstack.ts', 'composeHash'],
+      ['packages/attestation/src/receipt/verify-receipt.ts', 'provider_registry_digest'],
+      ['apps/control/src/catalog/catalog-keeper.ts', 'published?.digest === digest'],
+      // A record that was found by its hash.
+      ['packages/state/src/memory/shard-funds.ts', 'keyHash === hash'],
+      // Among the sessions of the very person who names one.
+      ['apps/control/src/sessions/revocation.ts', 'session.token === token'],
+    ] as const;
+    const unknown = linesWith(compared).filter(
+      (line) => !known.some(([path, part]) => line.startsWith(path) && line.includes(part)),
+    );
+    expect(unknown).toEqual([]);
+    // What is known is still there.
+    for (const [path, part] of known) {
+      expect(
+        linesWith(compared).some((line) => line.startsWith(path) && line.includes(part)),
+        `${path}: ${part}`,
+      ).toBe(true);
+    }
+    expect(linesWith(/timingSafeEqual\(/).length).toBe(5);
+  });
+});

@@ -1,0 +1,104 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { openReceipt, receiptIdOf } from '@sotto/state';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { withRedis } from '../../kit/redis-connection.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { disguises, found } from '../canary/disguises.ts';
+import { listenToRedis, type RedisEar, readSinks } from '../canary/sinks.ts';
+import { open, opened, prepare } from './ask.ts';
+import type { SealedStage } from './suite.ts';
+import { answerOf, providerKey } from './world.ts';
+
+/** Pieces of ciphertext, long enough to stand nowhere by chance, at either end and in the middle. */
+const piecesOf = (bytes: Buffer): string[] =>
+  [0.1, 0.5, 0.9].map((at) => bytes.toString('latin1', Math.floor(bytes.length * at)).slice(0, 24));
+
+/** What is encrypted is nobody's to keep either: no ciphertext, no key of a client lies around. Of two processes on a Redis. */
+export function canarySuite(stage: SealedStage): void {
+  describe('after sealed requests', () => {
+    let account: TestAccount;
+    let ear: RedisEar;
+    beforeAll(async () => {
+      account = await stage.service.createAccount({ usd: 100 });
+      ear = await listenToRedis(stage.service.redisUrl ?? '');
+    });
+    afterAll(() => ear.close());
+    beforeEach(() => {
+      for (const provider of stage.world.providers) provider.reset();
+    });
+
+    it('logs, Postgres, Redis and errors hold nothing of them, whether they succeed or fail', async () => {
+      const { service, world } = stage;
+      const texts: Record<string, string[]> = { 'the provider’s key': [providerKey] };
+      const errors: string[] = [];
+      for (const provider of world.providers) {
+        for (const fails of [false, true]) {
+          const name = `${provider.kind}, ${fails ? 'failed' : 'served'}`;
+          const secret = randomBytes(32).toString('hex');
+          const marker = `canary${randomBytes(12).toString('hex')}`;
+          provider.reset();
+          if (fails) {
+            provider.answer(async (request, response) => {
+              const { pieces } = await answerOf(provider.enclave, request);
+              response.writeHead(500, { 'content-type': 'application/json' });
+              response.end(Buffer.concat([...pieces, Buffer.from(marker)]));
+            });
+          }
+          const messages = [{ role: 'user', content: `Say ${marker}` }];
+          const prepared = await prepare(service, account, provider, { messages });
+          prepared.headers['x-router-receipt'] = secret;
+          const answer = await open(service, prepared).answer;
+          if (fails) errors.push(JSON.stringify(answer.headers) + answer.body.toString('latin1'));
+          else expect(await opened(prepared, answer)).toContain(marker);
+          const answered = Buffer.concat(provider.seen[0]?.answer?.pieces ?? []);
+          texts[`plaintext of ${name}`] = disguises(marker);
+          texts[`the request of ${name}`] = piecesOf(prepared.body).flatMap(disguises);
+          texts[`the answer of ${name}`] = piecesOf(answered).flatMap(disguises);
+          texts[`the secret of ${name}`] = disguises(secret);
+          for (const [header, value] of Object.entries(prepared.sealed.headers)) {
+            if (value.length > 20 && !header.endsWith('-id') && !value.startsWith('/v1/')) {
+              texts[`${header} of ${name}`] = disguises(value);
+            }
+          }
+        }
+      }
+      await service.settled(account);
+      // The sinks are those of these requests.
+      await until(() => service.logs().includes('sealed/chutes@chutes'), 'the last request is in the log');
+      const sinks = await readSinks(service, { ear, errors });
+      for (const [name, sink] of Object.entries(sinks)) {
+        expect(sink, name).not.toBe('');
+        expect(found(sink, texts), name).toEqual([]);
+      }
+      expect(sinks.redis).toContain('sotto:receipt:gateway:');
+    });
+
+    it('a receipt is kept for an hour under the hash of its secret, and tells nothing without it', async () => {
+      const { service, world } = stage;
+      const secret = randomBytes(32).toString('hex');
+      const prepared = await prepare(service, account, world.provider('near-ed25519'));
+      prepared.headers['x-router-receipt'] = secret;
+      const answer = await open(service, prepared).answer;
+      await withRedis(service.redisUrl ?? '', async (redis) => {
+        const keys = await redis.keys('*receipt*');
+        const own = keys.filter((key) => key.includes(receiptIdOf(secret)));
+        expect(own).toHaveLength(1);
+        const ttl = await redis.ttl(own[0] ?? '');
+        expect(ttl).toBeGreaterThan(3500);
+        expect(ttl).toBeLessThanOrEqual(3600);
+        const kept = (await redis.get(own[0] ?? '')) ?? '';
+        for (const hidden of [secret, prepared.headers['x-router-ticket'] ?? '', account.accountId]) {
+          expect(keys.join() + kept).not.toContain(hidden);
+        }
+        // A hash of what was asked would tell it to whoever guesses.
+        const hashes = [prepared.body, answer.body].map((bytes) => createHash('sha256').update(bytes).digest('hex'));
+        const opened = openReceipt(secret, kept) ?? '';
+        for (const hash of hashes) {
+          expect(opened).toContain(hash);
+          expect(Buffer.from(kept, 'base64').toString('latin1') + kept).not.toContain(hash);
+        }
+        expect(opened).not.toContain(answer.body.toString().slice(20, 60));
+      });
+    });
+  });
+}

@@ -1,0 +1,165 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { type KeySet, receiptSchema, verifyReceipt } from '@sotto/attestation';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { open, type Prepared, prepare } from './ask.ts';
+import type { SealedStage } from './suite.ts';
+import { answerOf } from './world.ts';
+
+const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+const secretNow = (): string => randomBytes(32).toString('hex');
+
+export function receiptsSuite(stage: SealedStage): void {
+  describe('a receipt', () => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await stage.service.createAccount({ usd: 100 });
+    });
+    beforeEach(() => {
+      for (const provider of stage.world.providers) provider.reset();
+    });
+
+    const receiptOf = (secret: string): Promise<Response> =>
+      fetch(`${stage.service.baseUrl}/inference/receipt`, { headers: { 'x-router-receipt': secret } });
+    const keySetNow = async (): Promise<KeySet> => {
+      const answer = await fetch(`${stage.service.baseUrl}/gateway/attestation?nonce=${secretNow()}`);
+      expect(answer.status).toBe(200);
+      return ((await answer.json()) as { key_set: KeySet }).key_set;
+    };
+    const outcomesOf = (checks: Awaited<ReturnType<typeof verifyReceipt>>): Record<string, string> =>
+      Object.fromEntries(checks.map(({ name, outcome }) => [name.replace('receipt.', ''), outcome]));
+    const withReceipt = (prepared: Prepared, secret: string): Prepared => {
+      prepared.headers['x-router-receipt'] = secret;
+      return prepared;
+    };
+
+    it.each([
+      ['near-ed25519', false],
+      ['venice', true],
+      ['phala-aci-x25519', true],
+      ['tinfoil', true],
+      ['chutes', false],
+    ] as const)('of %s, streamed: %s, is there with the last byte and verifies', async (kind, stream) => {
+      const { service, world } = stage;
+      const provider = world.provider(kind);
+      const secret = secretNow();
+      const prepared = withReceipt(await prepare(service, account, provider, { stream }), secret.toUpperCase());
+      const answer = await open(service, prepared).answer;
+      expect(answer.status).toBe(200);
+      const got = await receiptOf(secret);
+      expect(got.status).toBe(200);
+      expect(got.headers.get('cache-control')).toBe('no-store');
+      const receipt: unknown = await got.json();
+      const checks = await verifyReceipt(receipt, await keySetNow(), {
+        requestSha256: sha256(prepared.body),
+        responseSha256: sha256(answer.body),
+      });
+      expect(new Set(Object.values(outcomesOf(checks)))).toEqual(new Set(['passed']));
+      const read = receiptSchema.parse(receipt);
+      expect(read).toMatchObject({ operation: 'chat', status: 200, complete: true });
+      expect(read.issued_at % 60).toBe(0);
+      expect(read.attempts).toEqual([
+        {
+          provider: kind,
+          model: provider.model,
+          upstream_model: expect.stringContaining('stand-in/model'),
+          privacy_class: 'e2ee',
+          session_id: null,
+          forwarded_sha256: sha256(provider.seen[0]?.body ?? ''),
+          answered_sha256: sha256(Buffer.concat(provider.seen[0]?.answer?.pieces ?? [])),
+        },
+      ]);
+    });
+
+    it('of a plaintext request names what was translated on the way, in either flow', async () => {
+      const { service, world } = stage;
+      const body = JSON.stringify({ model: 'plain/model', messages: [{ role: 'user', content: 'Say it.' }] });
+      const { ticket } = await service.mintTicket(account.inferenceKey, { model: 'plain/model' });
+      for (const credential of [
+        { 'x-router-ticket': ticket },
+        { authorization: `Bearer ${account.inferenceKey}` },
+      ] as Record<string, string>[]) {
+        const secret = secretNow();
+        const answer = await fetch(`${service.baseUrl}/chat/completions`, {
+          method: 'POST',
+          headers: { ...credential, 'content-type': 'application/json', 'x-router-receipt': secret },
+          body,
+        });
+        const text = await answer.text();
+        expect(answer.status, text).toBe(200);
+        const receipt: unknown = await (await receiptOf(secret)).json();
+        const own = { requestSha256: sha256(body), responseSha256: sha256(text) };
+        const outcomes = outcomesOf(await verifyReceipt(receipt, await keySetNow(), own));
+        const { usage } = JSON.parse(text) as { usage: { cost: number; completion_tokens: number } };
+        const { bill } = receiptSchema.parse(receipt);
+        expect(bill).toMatchObject({ estimated: false, usage: { completion_tokens: usage.completion_tokens } });
+        expect(Number(bill?.charge_nusd) / 1e9).toBe(usage.cost);
+        const listed = await fetch(`${service.controlUrl}/catalog/models`);
+        expect(bill?.catalog_digest).toBe(((await listed.json()) as { catalog_digest: string }).catalog_digest);
+        const { unchanged, ...others } = outcomes;
+        expect(unchanged).toBe('not_made');
+        expect(new Set(Object.values(others))).toEqual(new Set(['passed']));
+        expect(receiptSchema.parse(receipt).attempts).toMatchObject([
+          {
+            provider: 'plain',
+            privacy_class: 'private',
+            forwarded_sha256: sha256(world.plain.seen.at(-1)?.text ?? ''),
+          },
+        ]);
+      }
+    });
+
+    it('of a request that failed says so', async () => {
+      const { service, world } = stage;
+      const provider = world.provider('near-ed25519');
+      provider.answer((_request, response) => {
+        response.writeHead(500, { 'content-type': 'application/json' });
+        response.end('{"error":"raw"}');
+      });
+      const secret = secretNow();
+      const prepared = withReceipt(await prepare(service, account, provider), secret);
+      const answer = await open(service, prepared).answer;
+      expect(answer.status).toBe(503);
+      const receipt = receiptSchema.parse(await (await receiptOf(secret)).json());
+      expect(receipt).toMatchObject({ status: 503, complete: true, returned_sha256: sha256(answer.body) });
+      expect(receipt.attempts).toMatchObject([{ answered_sha256: sha256('{"error":"raw"}') }]);
+    });
+
+    it('of a stream that was broken off says so', async () => {
+      const { service, world } = stage;
+      const provider = world.provider('near-ed25519');
+      provider.answer(async (request, response) => {
+        const { status, headers, pieces } = await answerOf(provider.enclave, request);
+        response.writeHead(status, headers);
+        await new Promise((resolve) => response.write(Buffer.concat(pieces.slice(0, 4)), resolve));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        response.destroy();
+      });
+      const secret = secretNow();
+      await open(service, withReceipt(await prepare(service, account, provider, { stream: true }), secret)).answer;
+      await until(async () => (await receiptOf(secret)).status === 200, 'the receipt is there');
+      const receipt = receiptSchema.parse(await (await receiptOf(secret)).json());
+      expect(receipt).toMatchObject({ status: 200, complete: false });
+    });
+
+    it('is for whoever knows its secret: an unknown one is not found, a malformed one is refused', async () => {
+      const { service, world } = stage;
+      const secret = secretNow();
+      const provider = world.provider('near-ed25519');
+      await open(service, withReceipt(await prepare(service, account, provider), secret)).answer;
+      expect((await receiptOf(secret)).status).toBe(200);
+      for (const wrong of [secretNow(), sha256(Buffer.from(secret, 'hex'))]) {
+        const answer = await receiptOf(wrong);
+        expect(answer.status).toBe(404);
+        expect(await answer.json()).toMatchObject({ error: { type: 'not_found' } });
+      }
+      for (const malformed of ['x', secret.slice(1), `${secret}0`])
+        expect((await receiptOf(malformed)).status).toBe(400);
+      expect((await fetch(`${service.baseUrl}/inference/receipt`)).status).toBe(400);
+      const spoiled = withReceipt(await prepare(service, account, provider), 'not hex');
+      expect((await open(service, spoiled).answer).status).toBe(400);
+      delete spoiled.headers['x-router-receipt'];
+      expect((await open(service, spoiled).answer).status).toBe(200);
+    });
+  });
+}

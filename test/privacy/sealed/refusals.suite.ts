@@ -1,0 +1,280 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { TestAccount } from '../../kit/service.ts';
+import { type Prepared, prepare, refusalOf } from './ask.ts';
+import type { SealedStage } from './suite.ts';
+
+type Spoil = (prepared: Prepared) => void;
+type Change = (body: Record<string, unknown>) => void;
+
+const asJson = ({ body }: Prepared): Record<string, unknown> => JSON.parse(body.toString()) as Record<string, unknown>;
+
+/** Changes the clear part of a body that was sealed field by field. */
+const body =
+  (change: Change): Spoil =>
+  (prepared) => {
+    const parsed = asJson(prepared);
+    change(parsed);
+    prepared.body = Buffer.from(JSON.stringify(parsed));
+  };
+
+const header =
+  (name: string, value: string | undefined): Spoil =>
+  ({ headers }) => {
+    if (value === undefined) delete headers[name];
+    else headers[name] = value;
+  };
+
+/** Changes what the header `x-router-e2ee` says. */
+const asked =
+  (changes: object): Spoil =>
+  ({ headers }) => {
+    headers['x-router-e2ee'] = JSON.stringify({ ...JSON.parse(headers['x-router-e2ee'] ?? ''), ...changes });
+  };
+
+const text =
+  (change: (text: string) => string): Spoil =>
+  (prepared) => {
+    prepared.body = Buffer.from(change(prepared.body.toString()));
+  };
+
+const plain = [{ role: 'user', content: 'In clear.' }];
+const otherUuid = '11111111-2222-3333-4444-555555555555';
+
+/** Requests of the family of `near`, spoiled; what comes of it; and what the answer's words must name. */
+const spoiled: [what: string, spoil: Spoil, status: number, type: string, names: string][] = [
+  ['content in clear', body((b) => Object.assign(b, { messages: plain })), 400, 'invalid_request', 'encrypted'],
+  [
+    'an empty content',
+    body((b) => Object.assign(b, { messages: [{ role: 'user', content: '' }] })),
+    400,
+    'invalid_request',
+    'encrypted',
+  ],
+  ['tools', body((b) => Object.assign(b, { tools: [] })), 400, 'invalid_request', 'tools'],
+  ['a user', body((b) => Object.assign(b, { user: 'Ann' })), 400, 'invalid_request', 'user'],
+  ['no output ceiling', body((b) => Reflect.deleteProperty(b, 'max_tokens')), 400, 'invalid_request', 'max_tokens'],
+  [
+    'two output ceilings',
+    body((b) => Object.assign(b, { max_completion_tokens: 7 })),
+    400,
+    'invalid_request',
+    'differ',
+  ],
+  [
+    'a ceiling above the route’s',
+    body((b) => Object.assign(b, { max_tokens: 2001 })),
+    400,
+    'context_too_large',
+    'allow at most',
+  ],
+  ['another stream than announced', body((b) => Object.assign(b, { stream: true })), 400, 'invalid_request', 'stream'],
+  ['another model', body((b) => Object.assign(b, { model: 'dear/model' })), 409, 'ticket_model_mismatch', 'model'],
+  [
+    'another effort',
+    body((b) => Object.assign(b, { reasoning_effort: 'high' })),
+    409,
+    'ticket_reasoning_mismatch',
+    'reasoning_effort',
+  ],
+  ['a name that is said twice', text((t) => t.replace('{', '{"max_tokens":2000,')), 400, 'invalid_request', 'twice'],
+  [
+    'messages that are said twice',
+    text((t) => t.replace('{', `{"messages":${JSON.stringify(plain)},`)),
+    400,
+    'invalid_request',
+    'twice',
+  ],
+  ['no JSON', text(() => 'hello'), 400, 'invalid_request', 'JSON'],
+  ['no body', text(() => ''), 400, 'invalid_request', 'empty'],
+  [
+    'a header of the scheme that is missing',
+    header('x-model-pub-key', undefined),
+    400,
+    'invalid_request',
+    'x-model-pub-key',
+  ],
+  [
+    'a header of the scheme with words in it',
+    header('x-client-pub-key', 'it is Ann'),
+    400,
+    'invalid_request',
+    'x-client-pub-key',
+  ],
+  ['an announcement that is no JSON', header('x-router-e2ee', 'near'), 400, 'invalid_request', 'x-router-e2ee'],
+  ['an announcement that is a list', header('x-router-e2ee', '[]'), 400, 'invalid_request', 'x-router-e2ee'],
+  ['an unknown family', asked({ family: 'acme' }), 400, 'invalid_request', 'family'],
+  ['content in the announcement', asked({ prompt: 'hello' }), 400, 'invalid_request', 'prompt'],
+  ['no pin', asked({ provider: { minimum_privacy: 'e2ee' } }), 400, 'invalid_request', 'only'],
+  ['two efforts', asked({ reasoning_effort: 'low', reasoning: { effort: 'high' } }), 400, 'invalid_request', 'efforts'],
+  ['thinking switched off', asked({ reasoning: { enabled: false } }), 400, 'invalid_request', 'none'],
+  ['another model than the ticket’s', asked({ model: 'sealed/venice' }), 409, 'ticket_model_mismatch', 'model'],
+  [
+    'another effort than the ticket’s',
+    (p) => {
+      asked({ reasoning_effort: 'high' })(p);
+      body((b) => Object.assign(b, { reasoning_effort: 'high' }))(p);
+    },
+    409,
+    'ticket_reasoning_mismatch',
+    'reasoning',
+  ],
+  [
+    'another policy than the ticket’s',
+    asked({ provider: 'near-ed25519' }),
+    409,
+    'ticket_provider_policy_mismatch',
+    'policy',
+  ],
+  [
+    'another content type',
+    header('content-type', 'application/octet-stream'),
+    415,
+    'unsupported_media_type',
+    'application/json',
+  ],
+];
+
+/** What is wrong with a sealed request is said before the provider hears of it, and leaves the ticket as it was. */
+export function refusalsSuite(stage: SealedStage): void {
+  describe('a sealed request that is refused', () => {
+    let account: TestAccount;
+    beforeAll(async () => {
+      account = await stage.service.createAccount({ usd: 100 });
+    });
+    beforeEach(() => {
+      for (const provider of stage.world.providers) provider.reset();
+    });
+
+    it.each(spoiled)('for %s says so, and its ticket stays valid', async (_, spoil, status, type, names) => {
+      const { service, world } = stage;
+      const provider = world.provider('near-ed25519');
+      const good = await prepare(service, account, provider);
+      const bad: Prepared = { ...good, headers: { ...good.headers } };
+      spoil(bad);
+      const refusal = await refusalOf(service, bad);
+      expect(refusal).toMatchObject({ status, type });
+      expect(refusal.message).toContain(names);
+      expect(refusal.message).not.toMatch(/Ann|hello|In clear/);
+      expect(provider.seen).toEqual([]);
+      expect((await fetchStatus(stage, good)).status).toBe(200);
+    });
+
+    it('without a ticket, or with a key, is told that it needs one before anything else', async () => {
+      const { service, world } = stage;
+      const good = await prepare(service, account, world.provider('near-ed25519'));
+      const { 'x-router-ticket': _, ...headers } = good.headers;
+      const nothing = Buffer.from('{}');
+      expect(await refusalOf(service, { headers, body: nothing })).toMatchObject({
+        status: 401,
+        type: 'ticket_required',
+      });
+      const bearer = { ...headers, authorization: `Bearer ${account.inferenceKey}` };
+      const byKey = await refusalOf(service, { headers: bearer, body: nothing });
+      expect(byKey).toMatchObject({ status: 401, type: 'ticket_required' });
+      expect(byKey.message).toContain('End-to-end-encrypted chat is served by ticket only');
+    });
+
+    it('with a used ticket is told so, whatever else is wrong', async () => {
+      const { service, world } = stage;
+      const good = await prepare(service, account, world.provider('near-ed25519'));
+      expect((await fetchStatus(stage, good)).status).toBe(200);
+      for (const spoil of [body(() => {}), text(() => 'hello')]) {
+        spoil(good);
+        expect(await refusalOf(service, good)).toMatchObject({ status: 401, type: 'invalid_ticket' });
+      }
+    });
+
+    it('for a provider of another family names both', async () => {
+      const { service, world } = stage;
+      const near = await prepare(service, account, world.provider('near-secp256k1'));
+      const phala = world.provider('phala-aci-x25519');
+      const question = { model: phala.model, provider: { only: [phala.kind], minimum_privacy: 'e2ee' } };
+      const { ticket } = await service.mintTicket(account.inferenceKey, question);
+      const e2ee = JSON.stringify({ ...question, family: 'near', stream: false });
+      const headers = { ...near.headers, 'x-router-ticket': ticket, 'x-router-e2ee': e2ee };
+      const refusal = await refusalOf(service, { headers, body: near.body });
+      expect(refusal).toMatchObject({ status: 400, type: 'invalid_request' });
+      expect(refusal.message).toMatch(/`near`.*`phala`/);
+    });
+
+    it('for another chute than its route’s, or another stream than announced, is not passed on', async () => {
+      const { service, world } = stage;
+      const chutes = world.provider('chutes');
+      const good = await prepare(service, account, chutes);
+      const headers = { ...good.headers, 'x-chute-id': otherUuid };
+      const other = await refusalOf(service, { headers, body: good.body });
+      expect(other).toMatchObject({ status: 409, type: 'ticket_model_mismatch' });
+      expect(other.message).toContain('x-chute-id');
+      const streams = await refusalOf(service, {
+        headers: { ...good.headers, 'x-e2e-stream': 'true' },
+        body: good.body,
+      });
+      expect(streams).toMatchObject({ status: 400, type: 'invalid_request' });
+      expect(chutes.seen).toEqual([]);
+    });
+
+    it('for frames that do not fill the body is not passed on', async () => {
+      const { service, world } = stage;
+      const tinfoil = world.provider('tinfoil');
+      const good = await prepare(service, account, tinfoil);
+      const cut = await refusalOf(service, { headers: good.headers, body: good.body.subarray(0, -1) });
+      expect(cut).toMatchObject({ status: 400, type: 'invalid_request' });
+      const plainJson = Buffer.from(JSON.stringify({ model: 'm', messages: plain }));
+      expect(await refusalOf(service, { headers: good.headers, body: plainJson })).toMatchObject({ status: 400 });
+      expect(tinfoil.seen).toEqual([]);
+    });
+
+    it('design 6: a plaintext body with a ticket for encrypted routes alone is 403', async () => {
+      const { service, world } = stage;
+      const provider = world.provider('near-ed25519');
+      const { headers } = await prepare(service, account, provider);
+      const pinned = { only: [provider.kind], allow_fallbacks: false, minimum_privacy: 'e2ee' };
+      const chat = { model: provider.model, messages: plain, provider: pinned };
+      const refusal = await refusalOf(service, {
+        headers: { 'content-type': 'application/json', 'x-router-ticket': headers['x-router-ticket'] ?? '' },
+        body: Buffer.from(JSON.stringify(chat)),
+      });
+      expect(refusal).toMatchObject({ status: 403, type: 'no_provider_route_meets_privacy' });
+      expect(provider.seen).toEqual([]);
+    });
+
+    it('interface 2.2: a pin alone, short or long, buys an encrypted ticket; naming a provider does not', async () => {
+      const { service, world } = stage;
+      const { kind, model } = world.provider('near-ed25519');
+      const mint = (provider: unknown): Promise<Response> =>
+        fetch(`${service.controlUrl}/inference/tickets`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${account.inferenceKey}` },
+          body: JSON.stringify({ model, provider }),
+        });
+      for (const pin of [kind, { only: [kind], allow_fallbacks: false }]) {
+        const answer = await mint(pin);
+        expect([answer.status, await answer.json()]).toMatchObject([200, { privacy_class: 'e2ee' }]);
+      }
+      for (const named of [{ only: [kind] }, { order: [kind], allow_fallbacks: false }]) {
+        const answer = await mint(named);
+        const refusal = { error: { type: 'no_provider_route_meets_privacy' } };
+        expect([answer.status, await answer.json()]).toMatchObject([403, refusal]);
+      }
+    });
+
+    it('bodies of bytes are for sealed requests only', async () => {
+      const { service } = stage;
+      const { headers: sealed } = await prepare(service, account, stage.world.provider('near-ed25519'));
+      const ticket = { 'x-router-ticket': sealed['x-router-ticket'] ?? '' };
+      const headers = { 'content-type': 'application/octet-stream', ...ticket };
+      const refusal = await refusalOf(service, { headers, body: Buffer.from('x') });
+      expect(refusal).toMatchObject({ status: 415, type: 'unsupported_media_type' });
+    });
+  });
+}
+
+async function fetchStatus({ service }: SealedStage, { headers, body: sent }: Prepared): Promise<Response> {
+  const answer = await fetch(`${service.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: new Uint8Array(sent),
+  });
+  await answer.body?.cancel();
+  return answer;
+}

@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerError } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { type Answer, type Asked, ask, bothModes, chargeOf, createAccounts, everyWay } from './ask.ts';
+import { close, rawText, rows } from './misbehave.ts';
+import type { Suite } from './suite.ts';
+import { textOf, usualCost } from './world.ts';
+
+const everyone = ['alpha', 'beta', 'gamma', 'anon', 'outcast', 'unauthorized', 'unpaid'];
+export const failuresSuite: Suite = {
+  name: 'a provider that fails before output',
+  spec: {
+    copies: 300,
+    providers: [
+      { id: 'alpha' },
+      { id: 'beta' },
+      { id: 'gamma' },
+      { id: 'anon', privacy: 'anonymous' },
+      { id: 'outcast' },
+      { id: 'unauthorized' },
+      { id: 'unpaid' },
+      { id: 'absent', kind: 'absent' },
+    ],
+    shapes: {
+      single: [{ provider: 'alpha', price: [1, 2] }],
+      pair: [
+        { provider: 'alpha', price: [1, 2] },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      trio: [
+        { provider: 'alpha', price: [1, 2] },
+        { provider: 'beta', price: [2, 4] },
+        { provider: 'gamma', price: [3, 6] },
+      ],
+      tiers: [
+        { provider: 'alpha', price: [1, 2] },
+        { provider: 'beta', price: [2, 4] },
+        { provider: 'anon', price: [0.1, 0.2] },
+      ],
+      mixed: [
+        { provider: 'alpha', price: [1, 2] },
+        { provider: 'anon', price: [0.1, 0.2] },
+      ],
+      steep: [
+        { provider: 'alpha', price: [1, 2] },
+        { provider: 'beta', price: [1000, 2000] },
+      ],
+      outcast: [
+        { provider: 'outcast', price: [1, 2] },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      unauthorized: [
+        { provider: 'unauthorized', price: [1, 2] },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      unpaid: [
+        { provider: 'unpaid', price: [1, 2] },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      absent: [
+        { provider: 'absent', price: [1, 2] },
+        { provider: 'beta', price: [3, 6] },
+      ],
+    },
+  },
+  tests(stage) {
+    let account: TestAccount;
+    let payer: TestAccount;
+    let poor: TestAccount;
+    beforeAll(async () => {
+      poor = await stage.service.createAccount({ usd: 0.05, preferences: { provider_sort: 'privacy' } });
+      ({ account, payer } = await createAccounts(stage.service, { account: {}, payer: {} }));
+    });
+    afterAll(() => {
+      // Every failure above carried it, and every one of them was logged.
+      expect(stage.service.logs()).toContain('attempt failed');
+      expect(stage.service.logs()).not.toContain(rawText);
+    });
+
+    const asks = async (body: object, asked?: Asked): Promise<Answer> => {
+      const answer = await ask(stage.service, account, body, asked);
+      expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain(rawText);
+      return answer;
+    };
+
+    /** The order in which providers are tried, told by failures that are not held against them. */
+    async function tried(model: string, provider?: unknown): Promise<string[]> {
+      stage.world.called.length = 0;
+      stage.world.onAll(everyone, answerError(403));
+      await asks({ model, ...(provider === undefined ? {} : { provider }) });
+      return [...stage.world.called];
+    }
+
+    describe.each(everyWay)('$name', ({ flow, stream }) => {
+      it.each(rows.filter(({ next }) => next))('$name: the next provider serves', async ({ does, penalizes }) => {
+        stage.world.on('alpha', does);
+        const model = stage.world.model('pair');
+        const answer = await asks({ model, stream }, { flow });
+        expect(stage.world.called).toEqual(['alpha', 'beta']);
+        expect(answer).toMatchObject({ status: 200, content: textOf('beta'), done: stream });
+        expect(answer.headers.get('x-router-provider')).toBe('beta');
+        expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
+        expect(answer.headers.get('x-router-provider-fallback')).toBe('true');
+        expect(await tried(model)).toEqual(penalizes === 'route' ? ['beta', 'alpha'] : ['alpha', 'beta']);
+        // The penalty is the route's: other models of the provider keep their order.
+        expect(await tried(stage.world.model('pair'))).toEqual(['alpha', 'beta']);
+      });
+
+      it.each(rows.filter(({ next }) => !next))('$name: stops, and the client is told', async ({ does, alone }) => {
+        stage.world.on('alpha', does);
+        const model = stage.world.model('pair');
+        const answer = await asks({ model, stream }, { flow });
+        expect(stage.world.called).toEqual(['alpha']);
+        expect(answer).toMatchObject({ status: alone[0], error: { type: alone[1] } });
+        expect(await tried(model)).toEqual(['alpha', 'beta']);
+      });
+
+      it.each(rows)('$name, from the only provider tried: its own error in our words', async (row) => {
+        stage.world.on('alpha', row.does);
+        const answer = await asks({ model: stage.world.model('single'), stream }, { flow });
+        const [status, type] = row.alone;
+        expect(answer).toMatchObject({ status, error: { type, message: expect.any(String) } });
+        expect(answer.error?.message).not.toBe('');
+        expect(answer.error?.request_id).toBe(answer.headers.get('x-request-id'));
+        expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+        if (row.ambiguous) expect(answer.headers.get('x-should-retry')).toBe('false');
+        // A ticket is spent, whatever failed.
+        if (status === 429) expect(answer.headers.get('x-should-retry')).toBe(flow === 'ticket' ? 'false' : null);
+        expect(stage.world.called).toEqual(['alpha']);
+      });
+
+      it.each([401, 402])('%i: the next provider serves; alone it is a 502', async (status) => {
+        stage.world.on('outcast', answerError(status));
+        const order = { order: ['outcast'] };
+        const answer = await asks({ model: stage.world.model('outcast'), stream, provider: order }, { flow });
+        expect(stage.world.called).toEqual(['outcast', 'beta']);
+        expect(answer.content).toBe(textOf('beta'));
+        const alone = await asks({ model: stage.world.model('outcast'), stream, provider: 'outcast' }, { flow });
+        expect(alone).toMatchObject({ status: 502, error: { type: 'provider_error' } });
+      });
+
+      it('a refused connection: the next provider serves; alone it is a 502', async () => {
+        const model = stage.world.model('absent');
+        const answer = await asks({ model, stream }, { flow });
+        expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
+        expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
+        const later = await asks({ model, stream }, { flow });
+        expect(later.headers.get('x-router-provider-attempts')).toBe('1');
+        const alone = await asks({ model, stream, provider: 'absent' }, { flow });
+        expect(alone).toMatchObject({ status: 502, error: { type: 'provider_error' } });
+      });
+
+      it('every permitted provider failed: provider_fallback_exhausted', async () => {
+        stage.world.on('alpha', answerError(429));
+        stage.world.on('beta', (_request, response) => close(response));
+        stage.world.on('gamma', answerError(500));
+        const answer = await asks({ model: stage.world.model('trio'), stream }, { flow });
+        expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
+        expect(stage.world.called).toEqual(['alpha', 'beta', 'gamma']);
+      });
+
+      it.each([
+        ['the first of them may have worked', [500, 429, 429], 'false'],
+        ['none of them can have worked', [429, 429, 429], null],
+      ] as const)('every permitted provider failed, and %s', async (_, statuses, shouldRetry) => {
+        for (const [index, id] of ['alpha', 'beta', 'gamma'].entries()) {
+          stage.world.on(id, answerError(statuses[index] ?? 0));
+        }
+        const answer = await asks({ model: stage.world.model('trio'), stream }, { flow });
+        expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
+        expect(answer.headers.get('x-should-retry')).toBe(flow === 'ticket' ? 'false' : shouldRetry);
+      });
+
+      it.each([401, 402])('after a %i a provider is not asked again for the next model', async (status) => {
+        stage.world.on('outcast', answerError(status));
+        const models = [stage.world.model('outcast'), stage.world.model('outcast')];
+        const answer = await asks({ model: models[0], models, stream, provider: { only: ['outcast'] } }, { flow });
+        expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
+        expect(stage.world.called).toEqual(['outcast']);
+      });
+
+      it('a later 400 stops as well: provider_fallback_exhausted', async () => {
+        stage.world.on('alpha', answerError(503));
+        stage.world.on('beta', answerError(400));
+        const answer = await asks({ model: stage.world.model('trio'), stream }, { flow });
+        expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
+        expect(stage.world.called).toEqual(['alpha', 'beta']);
+      });
+
+      it('a later content-policy refusal tries nobody else', async () => {
+        stage.world.on('alpha', answerError(503));
+        stage.world.on('beta', answerError(400, { message: rawText, code: 'content_policy_violation' }));
+        const answer = await asks({ model: stage.world.model('trio'), stream }, { flow });
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expect(stage.world.called).toEqual(['alpha', 'beta']);
+      });
+
+      it.each(['alpha', { only: ['alpha'] }, { allow_fallbacks: false }, { max_attempts: 1 }])(
+        'with provider %j nobody else is tried',
+        async (provider) => {
+          stage.world.on('alpha', answerError(500));
+          const answer = await asks({ model: stage.world.model('trio'), stream, provider }, { flow });
+          expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
+          expect(stage.world.called).toEqual(['alpha']);
+        },
+      );
+
+      it('charges a failure nothing, and gives the hold back', async () => {
+        stage.world.on('alpha', answerError(500));
+        const charge = await chargeOf(stage.service, payer, () =>
+          ask(stage.service, payer, { model: stage.world.model('single'), stream }, { flow }),
+        );
+        expect(charge).toBe(0n);
+      });
+
+      it('sets aside what the dearest attempt may cost, before the first one', async () => {
+        const model = stage.world.model('steep');
+        const body = { model, stream, max_tokens: 50 };
+        const answer = await ask(stage.service, poor, body, { flow });
+        expect(answer).toMatchObject({ status: 402, error: { type: 'insufficient_balance' } });
+        expect(answer.error?.message).not.toContain('0.05');
+        expect(stage.world.called).toEqual([]);
+        const alone = await ask(stage.service, poor, { ...body, provider: { max_attempts: 1 } }, { flow });
+        expect(alone.content).toBe(textOf('alpha'));
+      });
+
+      it('charges once, for the attempt that served', async () => {
+        stage.world.onAll(['alpha', 'beta'], answerError(500));
+        const charge = await chargeOf(stage.service, payer, () =>
+          ask(stage.service, payer, { model: stage.world.model('trio'), stream }, { flow }),
+        );
+        expect(charge).toBe(usualCost([3, 6]));
+      });
+    });
+
+    describe.each(bothModes)('429 alone ($name)', ({ stream }) => {
+      it.each([
+        ['7', /^7$/],
+        [undefined, /^30$/],
+        ['soon', /^30$/],
+        ['-3', /^30$/],
+        [new Date(Date.now() + 3_600_000).toUTCString(), /^3[0-6]\d\d$/],
+      ])('answers retry-after of the provider, else 30: %s', async (given, expected) => {
+        stage.world.on(
+          'alpha',
+          answerError(429, { message: rawText }, given === undefined ? {} : { 'retry-after': given }),
+        );
+        const answer = await asks({ model: stage.world.model('single'), stream });
+        expect(answer.status).toBe(429);
+        expect(answer.headers.get('retry-after')).toMatch(expected);
+      });
+    });
+
+    describe('the penalty', () => {
+      const penalize = async (model: string, id: string, provider: object): Promise<void> => {
+        stage.world.reset();
+        stage.world.on(id, answerError(500));
+        await asks({ model, provider });
+        expect(stage.world.called[0]).toBe(id);
+      };
+
+      it.each([
+        ['unauthorized', 401],
+        ['unpaid', 402],
+      ])('%s (%i): every route of that provider goes behind, and of no other', async (id, status) => {
+        stage.world.on(id, answerError(status));
+        await asks({ model: stage.world.model(id) });
+        expect(stage.world.called).toEqual([id, 'beta']);
+        expect(await tried(stage.world.model(id))).toEqual(['beta', id]);
+        expect(await tried(stage.world.model('pair'))).toEqual(['alpha', 'beta']);
+      });
+
+      it('privacy: behind the healthy routes of its own tier, ahead of any weaker one', async () => {
+        const model = stage.world.model('tiers');
+        const provider = { minimum_privacy: 'anonymous' };
+        await penalize(model, 'alpha', provider);
+        expect(await tried(model, provider)).toEqual(['beta', 'alpha', 'anon']);
+      });
+
+      it('price: behind every healthy route', async () => {
+        const model = stage.world.model('tiers');
+        const provider = { sort: 'price', minimum_privacy: 'anonymous' };
+        await penalize(model, 'anon', provider);
+        expect(await tried(model, provider)).toEqual(['alpha', 'beta', 'anon']);
+      });
+
+      it('never crosses a privacy boundary: a weaker provider is not used in its stead', async () => {
+        const model = stage.world.model('mixed');
+        await penalize(model, 'alpha', {});
+        expect(await tried(model)).toEqual(['alpha']);
+        expect(await tried(model, { sort: 'price' })).toEqual(['alpha']);
+      });
+
+      it('does not touch an explicit order, and reorders what follows it', async () => {
+        const model = stage.world.model('trio');
+        await penalize(model, 'alpha', {});
+        expect(await tried(model, { order: ['alpha', 'gamma'] })).toEqual(['alpha', 'gamma', 'beta']);
+        expect(await tried(model, { order: ['gamma'] })).toEqual(['gamma', 'beta', 'alpha']);
+        expect(await tried(model)).toEqual(['beta', 'gamma', 'alpha']);
+      });
+
+      it('excludes nobody: a pinned or only route keeps being tried', async () => {
+        const model = stage.world.model('pair');
+        await penalize(model, 'alpha', {});
+        stage.world.reset();
+        const answer = await asks({ model, provider: 'alpha' });
+        expect(answer.content).toBe(textOf('alpha'));
+        const single = stage.world.model('single');
+        await penalize(single, 'alpha', {});
+        await penalize(single, 'alpha', {});
+        expect(await tried(single)).toEqual(['alpha']);
+      });
+
+      it('of every route leaves them in normal order', async () => {
+        const model = stage.world.model('trio');
+        stage.world.onAll(['alpha', 'beta', 'gamma'], answerError(500));
+        await asks({ model });
+        expect(await tried(model)).toEqual(['alpha', 'beta', 'gamma']);
+      });
+    });
+  },
+};

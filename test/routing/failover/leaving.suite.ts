@@ -1,0 +1,245 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerError, answerNothing } from '../../kit/provider.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { ask, chargeOf, createAccounts, everyWay, flows } from './ask.ts';
+import * as sse from './events.ts';
+import { type OpenRequest, openRequest } from './open-request.ts';
+import type { Suite } from './suite.ts';
+import { usualCost } from './world.ts';
+
+const price = [1, 2] as const;
+/** How soon a provider must be let go (failures.md). */
+const promptMs = 250;
+
+interface UsageRow {
+  readonly model: string;
+  readonly status: string;
+  readonly estimated: boolean;
+  readonly completion_tokens: number;
+  readonly cost: number;
+}
+export const leavingSuite: Suite = {
+  name: 'a client that leaves',
+  spec: {
+    copies: 100,
+    providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'gamma' }],
+    shapes: {
+      pair: [
+        { provider: 'alpha', price },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      three: [
+        { provider: 'alpha', price },
+        { provider: 'beta', price: [3, 6] },
+        { provider: 'gamma', price: [4, 8] },
+      ],
+    },
+  },
+  tests(stage) {
+    let account: TestAccount;
+    beforeAll(async () => {
+      ({ account } = await createAccounts(stage.service, { account: {} }));
+    });
+
+    const opens = (body: Record<string, unknown>, flow: 'compatibility' | 'ticket' = 'compatibility') =>
+      openRequest(stage.service, account, body, { flow });
+
+    /** Leaves, and expects the provider to be let go in time and nobody else to be asked. */
+    async function leaves(client: OpenRequest, id = 'alpha'): Promise<void> {
+      const leftAt = performance.now();
+      client.leave();
+      await stage.world.provider(id).seen.at(-1)?.closed;
+      expect(performance.now() - leftAt).toBeLessThan(promptMs);
+      await client.ended;
+    }
+
+    async function usageRows(model: string): Promise<UsageRow[]> {
+      await stage.service.settled(account);
+      const answer = await fetch(`${stage.service.controlUrl}/usage?model=${encodeURIComponent(model)}`, {
+        headers: { authorization: `Bearer ${account.managementKey}` },
+      });
+      return ((await answer.json()) as { data: UsageRow[] }).data;
+    }
+
+    describe.each(everyWay)('$name', ({ flow, stream }) => {
+      it('while the provider is silent: it is let go, nobody follows, nothing is charged', async () => {
+        stage.world.on('alpha', answerNothing);
+        const charge = await chargeOf(stage.service, account, async () => {
+          const client = await opens({ model: stage.world.model('pair'), stream }, flow);
+          await until(() => stage.world.called.length === 1, 'the provider is asked');
+          await leaves(client);
+        });
+        expect(charge).toBe(0n);
+        expect(stage.world.called).toEqual(['alpha']);
+      });
+
+      it('is not held against the provider: it stays first', async () => {
+        stage.world.on('alpha', answerNothing);
+        const model = stage.world.model('pair');
+        const client = await opens({ model, stream }, flow);
+        await until(() => stage.world.called.length === 1, 'the provider is asked');
+        await leaves(client);
+        stage.world.reset();
+        await ask(stage.service, account, { model, stream }, { flow });
+        expect(stage.world.called).toEqual(['alpha']);
+      });
+
+      it('while the provider has sent headers and no output: the same', async () => {
+        let sent = false;
+        stage.world.on('alpha', async (_request, response) => {
+          if (stream) sse.openStream(response);
+          else response.writeHead(200, { 'content-type': 'application/json' });
+          await sse.send(response, stream ? sse.role : ' ');
+          sent = true;
+        });
+        const charge = await chargeOf(stage.service, account, async () => {
+          const client = await opens({ model: stage.world.model('pair'), stream }, flow);
+          await until(() => sent, 'headers were sent');
+          await leaves(client);
+        });
+        expect(charge).toBe(0n);
+        expect(stage.world.called).toEqual(['alpha']);
+      });
+
+      it('while the second provider is at it: no third attempt, nothing charged', async () => {
+        stage.world.on('alpha', answerError(503));
+        stage.world.on('beta', answerNothing);
+        const charge = await chargeOf(stage.service, account, async () => {
+          const client = await opens({ model: stage.world.model('three'), stream }, flow);
+          await until(() => stage.world.called.length === 2, 'the second provider is asked');
+          await leaves(client, 'beta');
+        });
+        expect(charge).toBe(0n);
+        expect(stage.world.called).toEqual(['alpha', 'beta']);
+      });
+
+      it('just as an attempt fails: whatever began is let go, and nothing more begins', async () => {
+        const before = await stage.service.settled(account);
+        for (let round = 0; round < 8; round += 1) {
+          stage.world.reset();
+          let client: OpenRequest | undefined;
+          stage.world.on('alpha', (request, response) => {
+            // On even rounds the failure is under way first, on odd ones the client.
+            if (round % 2 === 0) answerError(503)(request, response);
+            client?.leave();
+            if (round % 2 === 1) answerError(503)(request, response);
+          });
+          stage.world.on('beta', answerNothing);
+          client = await opens({ model: stage.world.model('three'), stream }, flow);
+          await client.ended;
+          for (const request of stage.world.provider('beta').seen) await request.closed;
+          expect(await stage.service.settled(account)).toBe(before);
+          expect(stage.world.called.length).toBeLessThanOrEqual(2);
+        }
+      });
+    });
+
+    describe.each(flows)('after the first output (%s)', (flow) => {
+      it('chunk 1 of 200: the provider is let go at once, and what was produced is paid', async () => {
+        let written = 0;
+        stage.world.on('alpha', async (request, response) => {
+          sse.openStream(response);
+          let gone = false;
+          void request.closed.then(() => {
+            gone = true;
+          });
+          for (; written < 200 && !gone; written += 1) {
+            await sse.send(response, sse.text(`Word ${written} `));
+            if (written === 0) await until(() => gone, 'the provider is let go');
+          }
+        });
+        const model = stage.world.model('pair');
+        const charge = await chargeOf(stage.service, account, async () => {
+          const client = await opens({ model, stream: true }, flow);
+          await until(() => client.received.includes('Word 0'), 'the first chunk is there');
+          await leaves(client);
+        });
+        expect(written).toBeLessThan(200);
+        expect(charge).toBeGreaterThan(0n);
+        expect(charge).toBeLessThan(usualCost([10, 10]));
+        const rows = await usageRows(model);
+        expect(rows).toHaveLength(1);
+        expect(rows[0]).toMatchObject({ status: 'cancelled', estimated: true, cost: Number(charge) / 1e9 });
+        expect(rows[0]?.completion_tokens).toBeGreaterThan(0);
+        expect(rows[0]?.completion_tokens).toBeLessThan(10);
+        expect(stage.world.called).toEqual(['alpha']);
+      });
+
+      it('everything, before the usage chunk: it is paid, never free', async () => {
+        stage.world.on('alpha', async (_request, response) => {
+          sse.openStream(response);
+          await sse.send(response, sse.role + sse.text('All there is to say.'.repeat(20)) + sse.finish);
+        });
+        const model = stage.world.model('pair');
+        const charge = await chargeOf(stage.service, account, async () => {
+          const client = await opens({ model, stream: true, stream_options: { include_usage: true } }, flow);
+          await until(() => client.received.includes('"stop"'), 'the finish reason is there');
+          await leaves(client);
+        });
+        expect(charge).toBeGreaterThan(0n);
+        expect(await usageRows(model)).toMatchObject([{ estimated: true }]);
+      });
+
+      it('everything, while the usage is on its way: it is waited for, and paid with the reasoning that was hidden', async () => {
+        stage.world.on('alpha', async (_request, response) => {
+          sse.openStream(response);
+          await sse.send(response, sse.role + sse.text('All there is to say.') + sse.finish);
+          await client?.ended;
+          // Time for the broker to see that its client has left, well below what it waits for.
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          await sse.send(response, sse.usage + sse.done);
+          response.end();
+        });
+        let client: OpenRequest | undefined;
+        const model = stage.world.model('pair');
+        const charge = await chargeOf(stage.service, account, async () => {
+          client = await opens({ model, stream: true }, flow);
+          await until(() => client?.received.includes('"stop"') === true, 'the finish reason is there');
+          await leaves(client);
+        });
+        expect(charge).toBe(usualCost(price));
+        expect(await usageRows(model)).toMatchObject([{ estimated: false }]);
+      });
+
+      it('after the provider told its usage: that is what is paid', async () => {
+        stage.world.on('alpha', async (_request, response) => {
+          sse.openStream(response);
+          await sse.send(response, sse.text('a', { more: sse.usageOf(10, 20) }));
+        });
+        const model = stage.world.model('pair');
+        const charge = await chargeOf(stage.service, account, async () => {
+          const client = await opens({ model, stream: true }, flow);
+          await until(() => client.received.includes('"a"'), 'the text is there');
+          await leaves(client);
+        });
+        expect(charge).toBe(usualCost(price));
+        expect(await usageRows(model)).toMatchObject([{ status: 'cancelled', estimated: false }]);
+      });
+    });
+
+    it('fifty at once, each at another moment: all are let go, and each is settled once', async () => {
+      const model = stage.world.model('pair');
+      stage.world.on('alpha', async (_request, response) => {
+        sse.openStream(response);
+        for (let count = 0; count < 200 && !response.destroyed; count += 1) {
+          await sse.send(response, sse.text(`w${count} `));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      });
+      const clients = await Promise.all(
+        Array.from({ length: 50 }, async (_, index) => {
+          const client = await opens({ model, stream: true });
+          await until(() => client.received.includes(`w${index % 5} `), 'it has begun');
+          client.leave();
+          await client.ended;
+          return client;
+        }),
+      );
+      expect(clients).toHaveLength(50);
+      await Promise.all(stage.world.provider('alpha').seen.map(({ closed }) => closed));
+      const rows = await usageRows(model);
+      expect(rows).toHaveLength(50);
+      for (const { cost } of rows) expect(cost).toBeGreaterThan(0);
+    });
+  },
+};

@@ -1,0 +1,254 @@
+import { readFile } from 'node:fs/promises';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answerError, type ProviderHandler } from '../../kit/provider.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { ask, bothModes, createAccounts, everyWay, readStream } from './ask.ts';
+import * as sse from './events.ts';
+import { rawText } from './misbehave.ts';
+import { type OpenRequest, openRequest } from './open-request.ts';
+import type { Suite } from './suite.ts';
+import { textOf } from './world.ts';
+
+const price = [1, 2] as const;
+const megabyte = 1024 * 1024;
+
+export const pressureSuite: Suite = {
+  name: 'pressure',
+  spec: {
+    copies: 30,
+    providers: [{ id: 'alpha' }, { id: 'beta' }, { id: 'leaky' }],
+    shapes: {
+      single: [{ provider: 'alpha', price }],
+      pair: [
+        { provider: 'alpha', price },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      leaky: [
+        { provider: 'leaky', price },
+        { provider: 'beta', price: [3, 6] },
+      ],
+    },
+  },
+  tests(stage) {
+    let account: TestAccount;
+    let other: TestAccount;
+    beforeAll(async () => {
+      ({ account, other } = await createAccounts(stage.service, { account: {}, other: {} }));
+    });
+
+    async function residentBytes(): Promise<number> {
+      const status = await readFile(`/proc/${stage.service.broker.pid}/status`, 'utf8').catch(() => '');
+      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;
+    }
+
+    /** Streams large pieces as fast as they are taken, and tells how far it came. */
+    function pours(count: number, piece: string): { readonly handler: ProviderHandler; sent: number; movedAt: number } {
+      const progress = {
+        sent: 0,
+        movedAt: performance.now(),
+        async handler(_request: object, response: Parameters<ProviderHandler>[1]) {
+          sse.openStream(response);
+          for (; progress.sent < count; progress.sent += 1) {
+            if (!(await sse.send(response, sse.text(piece)))) return;
+            progress.movedAt = performance.now();
+          }
+          response.end(sse.ending);
+        },
+      };
+      return progress;
+    }
+    const isHeldBack = (progress: { movedAt: number }): boolean => performance.now() - progress.movedAt > 500;
+
+    describe('a client that does not read', () => {
+      const piece = 'x'.repeat(64 * 1024);
+      const count = 1600;
+      let client: OpenRequest;
+      let progress: ReturnType<typeof pours>;
+      let before: number;
+      beforeEach(async () => {
+        before = await residentBytes();
+        progress = pours(count, piece);
+        stage.world.on('alpha', progress.handler);
+        const body = { model: stage.world.model('single'), stream: true };
+        client = await openRequest(stage.service, account, body, { reading: false });
+        await client.response;
+        await until(() => isHeldBack(progress), 'the provider is held back');
+      });
+
+      it('holds the provider back, costs no memory, and has everything once it reads on', async () => {
+        expect(progress.sent).toBeLessThan(count / 2);
+        expect((await residentBytes()) - before).toBeLessThan(64 * megabyte);
+        const response = await client.response;
+        let length = 0;
+        let end = '';
+        response.on('data', (more: Buffer) => {
+          length += more.length;
+          end = (end + more.toString('latin1')).slice(-200);
+        });
+        await client.ended;
+        expect(progress.sent).toBe(count);
+        expect(end).toMatch(/"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/);
+        expect(length).toBeGreaterThan(count * piece.length);
+        expect((await residentBytes()) - before).toBeLessThan(128 * megabyte);
+      });
+
+      it('disturbs nobody else', async () => {
+        stage.world.on('alpha', (_request, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(sse.text('Quick.') + sse.ending);
+        });
+        const answer = await ask(stage.service, other, { model: stage.world.model('single'), stream: true });
+        expect(answer).toMatchObject({ content: 'Quick.', done: true });
+        client.leave();
+        await client.ended;
+      });
+
+      it('leaves: the provider is let go, and what was produced is paid', async () => {
+        client.leave();
+        await stage.world.provider('alpha').seen[0]?.closed;
+        const balance = await stage.service.settled(account);
+        expect(balance).toBeLessThan(1_000_000_000_000n);
+        expect(progress.sent).toBeLessThan(count);
+      });
+    });
+
+    describe('a line without an end', () => {
+      const line = 'x'.repeat(megabyte);
+      const lines = 8;
+      /** Sends a line of 8 MB piece by piece, unless it is cut off. */
+      const pourLine =
+        (start: string, onSent: () => void): ProviderHandler =>
+        async (_request, response) => {
+          sse.openStream(response);
+          await sse.send(response, start);
+          for (let sent = 0; sent < lines; sent += 1) {
+            if (!(await sse.send(response, line))) return;
+            onSent();
+          }
+          response.end(`\n\n${sse.ending}`);
+        };
+
+      it.each([
+        ['of data', 'data: {"choices":[{"index":0,"delta":{"content":"'],
+        ['of a comment', ': '],
+        ['of noise', ''],
+      ])('%s, before output: is cut off, and the next serves', async (_, start) => {
+        let sent = 0;
+        stage.world.on(
+          'alpha',
+          pourLine(start, () => {
+            sent += 1;
+          }),
+        );
+        const answer = await ask(stage.service, account, { model: stage.world.model('pair'), stream: true });
+        expect(answer.content).toBe(textOf('beta'));
+        await stage.world.provider('alpha').seen[0]?.closed;
+        expect(sent).toBeLessThan(lines);
+      });
+
+      it('after output: is cut off, and the client is told', async () => {
+        let sent = 0;
+        const start = `${sse.role}${sse.text('Listen: ')}${sse.text('So. ')}data: {"choices":[{"delta":{"content":"`;
+        stage.world.on(
+          'alpha',
+          pourLine(start, () => {
+            sent += 1;
+          }),
+        );
+        const answer = await ask(stage.service, account, { model: stage.world.model('pair'), stream: true });
+        expect(answer).toMatchObject({ content: 'Listen: So. ', done: false, error: { type: 'provider_error' } });
+        await stage.world.provider('alpha').seen[0]?.closed;
+        expect(sent).toBeLessThanOrEqual(lines);
+        expect(stage.world.called).toEqual(['alpha']);
+      });
+    });
+
+    it('two clients, fifty streams at once: nobody sees a word of another', async () => {
+      // Each stream repeats the words of its own question, in pieces and at its own pace.
+      const echo: ProviderHandler = async (request, response) => {
+        const [message] = request.body.messages as [{ content: string }];
+        sse.openStream(response);
+        await sse.send(response, sse.role);
+        for (const word of message.content.split(' ')) {
+          await sse.send(response, sse.text(word));
+          if (Math.random() < 0.3) await new Promise((resolve) => setImmediate(resolve));
+        }
+        response.end(sse.ending);
+      };
+      stage.world.onAll(['alpha', 'beta'], echo);
+      const model = stage.world.model('pair');
+      await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const who = index % 2 === 0 ? account : other;
+          const words = Array.from({ length: 40 }, (_each, at) => `<${index}:${at}>`);
+          const body = { model, messages: [{ role: 'user', content: words.join(' ') }] };
+          const way = everyWay[index % 4];
+          const flow = way?.flow ?? 'compatibility';
+          const answer = await ask(stage.service, who, { ...body, stream: true }, { flow });
+          expect(answer.content).toBe(words.join(''));
+          expect(answer.done).toBe(true);
+        }),
+      );
+    });
+
+    it('a stream in one read is passed on whole', async () => {
+      const words = Array.from({ length: 5000 }, (_, index) => `word${index} `);
+      stage.world.on('alpha', (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(sse.role + words.map((word) => sse.text(word)).join('') + sse.ending);
+      });
+      const body = { model: stage.world.model('single'), stream: true };
+      const client = await openRequest(stage.service, account, body);
+      await client.ended;
+      expect(readStream(client.received)).toMatchObject({ content: words.join(''), done: true });
+    });
+
+    describe('failed answers leave no connections behind', () => {
+      const bodies: Record<string, ProviderHandler> = {
+        small: answerError(503),
+        'large ones': answerError(503, { message: rawText.repeat(50_000) }),
+        'ones without an end': (_request, response) => {
+          response.writeHead(429, { 'content-type': 'application/json' });
+          const timer = setInterval(() => response.write(rawText.repeat(1000)), 5);
+          response.once('close', () => clearInterval(timer));
+        },
+        'answers that are none': (_request, response) => {
+          response.writeHead(200, { 'content-type': 'text/html' }).end(`<p>${rawText}</p>`);
+        },
+      };
+
+      it.each(Object.entries(bodies))('%s: 200 failovers', async (_, failing) => {
+        stage.world.on('leaky', failing);
+        const model = stage.world.model('leaky');
+        const width = 10;
+        let most = 0;
+        const one = async (index: number): Promise<void> => {
+          const body = { model, stream: index % 2 === 0, provider: { order: ['leaky'] } };
+          const answer = await ask(stage.service, account, body);
+          expect(answer.content).toBe(textOf('beta'));
+          most = Math.max(most, stage.world.provider('leaky').openSockets);
+        };
+        for (let round = 0; round < 20; round += 1) {
+          await Promise.all(Array.from({ length: width }, (_each, index) => one(index)));
+        }
+        expect(stage.world.called.filter((id) => id === 'leaky')).toHaveLength(200);
+        expect(most).toBeLessThanOrEqual(2 * width);
+        await until(
+          () => stage.world.provider('leaky').openSockets <= width,
+          'the connections are closed or kept for reuse',
+        );
+      });
+    });
+
+    it.each(bothModes)('a refused client is no burden either ($name)', async ({ stream }) => {
+      stage.world.onAll(['alpha', 'beta'], answerError(500, { message: rawText.repeat(10_000) }));
+      const model = stage.world.model('pair');
+      const before = stage.world.provider('beta').openSockets + 1;
+      for (let round = 0; round < 20; round += 1) {
+        const answer = await ask(stage.service, account, { model, stream });
+        expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
+        expect(answer.text).not.toContain(rawText);
+      }
+      await until(() => stage.world.provider('beta').openSockets <= before, 'connections are closed or kept for reuse');
+    });
+  },
+};

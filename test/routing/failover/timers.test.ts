@@ -1,0 +1,363 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { describeInBothPlanes } from '../../kit/both-planes.ts';
+import { answerChat, answerError, answerNothing, type ProviderHandler, sendJson } from '../../kit/provider.ts';
+import { type TestAccount, until } from '../../kit/service.ts';
+import { type Answer, ask, bothModes, chargeOf, createAccounts } from './ask.ts';
+import * as sse from './events.ts';
+import { rawText } from './misbehave.ts';
+import { openRequest } from './open-request.ts';
+import { textOf, usualCost, World } from './world.ts';
+
+const timeouts = { connect_ms: 300, first_byte_ms: 400, idle_ms: 500, total_ms: 2500 };
+const { connect_ms: connectMs, first_byte_ms: firstByteMs, idle_ms: idleMs, total_ms: totalMs } = timeouts;
+const price = [1, 2] as const;
+
+const after = (ms: number, act: () => void): void => void setTimeout(act, ms);
+
+/** Sends something every 50 ms for as long as it is listened to. */
+const drips =
+  (headers: Record<string, string>, status: number, drop: string): ProviderHandler =>
+  (_request, response) => {
+    response.writeHead(status, headers);
+    const timer = setInterval(() => response.write(drop), 50);
+    response.once('close', () => clearInterval(timer));
+  };
+
+let world: World;
+
+// Which planes run and how does not matter here: the timers are the broker's own.
+await describeInBothPlanes(
+  'time limits',
+  async () => {
+    world = await World.start({
+      copies: 60,
+      providers: [
+        { id: 'alpha', timeouts },
+        { id: 'beta', timeouts: { ...timeouts, total_ms: 60_000 } },
+        { id: 'gamma', timeouts },
+        { id: 'deaf', timeouts, kind: 'deaf' },
+      ],
+      shapes: {
+        single: [{ provider: 'alpha', price }],
+        pair: [
+          { provider: 'alpha', price },
+          { provider: 'beta', price: [3, 6] },
+        ],
+        trio: [
+          { provider: 'alpha', price },
+          { provider: 'beta', price: [3, 6] },
+          { provider: 'gamma', price: [4, 8] },
+        ],
+        deaf: [
+          { provider: 'deaf', price },
+          { provider: 'beta', price: [3, 6] },
+        ],
+      },
+    });
+    return {
+      registry: world.registry,
+      catalog: world.catalog,
+      stop: () => world.stop(),
+    };
+  },
+  (planes) => {
+    let account: TestAccount;
+    let patient: TestAccount;
+    let talkative: TestAccount;
+    let thrifty: TestAccount;
+    beforeAll(async () => {
+      const accounts = { account: {}, patient: {}, talkative: {}, thrifty: {} };
+      ({ account, patient, talkative, thrifty } = await createAccounts(planes.service, accounts));
+      // What runs for the first time takes longer than the limits here allow.
+      await Promise.all(
+        bothModes.map(({ stream }) => ask(planes.service, account, { model: world.model('pair'), stream })),
+      );
+    });
+
+    /** Asks, and tells how long the answer took. */
+    async function timed(body: object, by = account): Promise<Answer & { readonly tookMs: number }> {
+      const startedAt = performance.now();
+      const answer = await ask(planes.service, by, body);
+      expect(answer.text).not.toContain(rawText);
+      return { ...answer, tookMs: performance.now() - startedAt };
+    }
+
+    describe.concurrent.each(bothModes)('$name', ({ stream }) => {
+      const asWanted = { 'content-type': stream ? 'text/event-stream' : 'application/json' };
+
+      it('a provider that accepts and says nothing: the next serves after first_byte, and it goes behind', async () => {
+        const scene = world.scene('pair');
+        scene.on('alpha', answerNothing);
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
+        expect(answer.tookMs).toBeGreaterThan(firstByteMs - 50);
+        expect(answer.tookMs).toBeLessThan(totalMs);
+        await scene.seen('alpha')[0]?.closed;
+        scene.reset();
+        await timed({ model: scene.model, stream });
+        expect(scene.called).toEqual(['beta']);
+      });
+
+      it('headers without an answer: the next serves', async () => {
+        const scene = world.scene('pair');
+        scene.on('alpha', (_request, response) => {
+          response.writeHead(200, asWanted);
+          response.flushHeaders();
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer.content).toBe(textOf('beta'));
+        expect(answer.tookMs).toBeLessThan(totalMs);
+        await scene.seen('alpha')[0]?.closed;
+      });
+
+      it('the first byte is waited for once more at each provider, and at the last for longer', async () => {
+        const scene = world.scene('trio');
+        scene.on('alpha', answerNothing);
+        scene.on('beta', answerNothing);
+        scene.on('gamma', (request, response) => {
+          after(firstByteMs + 300, () => void answerChat({ content: 'At last.' })(request, response));
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 200, content: 'At last.' });
+        expect(scene.called).toEqual(['alpha', 'beta', 'gamma']);
+        expect(answer.tookMs).toBeGreaterThan(3 * firstByteMs - 50);
+      });
+
+      it('the last candidate may be silent until total, before its headers', async () => {
+        const scene = world.scene('single');
+        scene.on('alpha', (request, response) => {
+          after(idleMs + firstByteMs, () => void answerChat({ content: 'I had to think.' })(request, response));
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 200, content: 'I had to think.' });
+      });
+
+      it('the last candidate may be silent until total, after its headers', async () => {
+        const scene = world.scene('single');
+        scene.on('alpha', (_request, response) => {
+          response.writeHead(200, asWanted);
+          response.flushHeaders();
+          const choice = { index: 0, message: { role: 'assistant', content: 'Thought.' }, finish_reason: 'stop' };
+          const whole = JSON.stringify({ choices: [choice] });
+          after(idleMs + firstByteMs, () => response.end(stream ? sse.text('Thought.') + sse.ending : whole));
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 200, content: 'Thought.' });
+      });
+
+      it('total, at the only provider: 504, which is not to be tried again blindly', async () => {
+        const scene = world.scene('single');
+        scene.on('alpha', answerNothing);
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 504, error: { type: 'provider_timeout' } });
+        expect(answer.headers.get('x-should-retry')).toBe('false');
+        expect(answer.tookMs).toBeGreaterThan(totalMs - 50);
+        expect(answer.tookMs).toBeLessThan(totalMs + 1000);
+        await scene.seen('alpha')[0]?.closed;
+      });
+
+      it('total bounds all attempts together, by the limit of the first', async () => {
+        const scene = world.scene('pair');
+        scene.on('alpha', answerNothing);
+        scene.on('beta', answerNothing);
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 503, error: { type: 'provider_fallback_exhausted' } });
+        expect(answer.tookMs).toBeGreaterThan(totalMs - 50);
+        expect(answer.tookMs).toBeLessThan(totalMs + 1000);
+        await scene.seen('beta')[0]?.closed;
+      });
+
+      it('a failed answer whose body never ends: the next serves, and soon', async () => {
+        const scene = world.scene('pair');
+        scene.on('alpha', (_request, response) => {
+          response.writeHead(503, { 'content-type': 'application/json' });
+          response.write(`{"error": {"message": "${rawText}`);
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer.content).toBe(textOf('beta'));
+        expect(answer.tookMs).toBeLessThan(totalMs);
+        await scene.seen('alpha')[0]?.closed;
+      });
+
+      it('a failed answer whose body never ends, alone: is what its status says, and no timeout', async () => {
+        const scene = world.scene('single');
+        scene.on('alpha', (_request, response) => {
+          response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '9' });
+          response.write(`{"error": {"message": "${rawText}`);
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
+        expect(answer.headers.get('retry-after')).toBe('9');
+        expect(answer.tookMs).toBeLessThan(totalMs);
+      });
+
+      it('a failed answer that drips, alone: likewise', async () => {
+        const scene = world.scene('single');
+        scene.on('alpha', drips({ 'content-type': 'application/json' }, 429, ' '));
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
+      });
+
+      it('a failed answer that breaks off: is what its status says', async () => {
+        const scene = world.scene('pair');
+        scene.on('alpha', async (_request, response) => {
+          response.writeHead(400, { 'content-type': 'application/json', 'content-length': '999' });
+          await sse.send(response, `{"error": {"message": "${rawText}`);
+          response.destroy();
+        });
+        const answer = await timed({ model: scene.model, stream });
+        expect(answer).toMatchObject({ status: 400, error: { type: 'invalid_request' } });
+        expect(scene.called).toEqual(['alpha']);
+      });
+
+      it('an address that takes no connection: the next serves', async () => {
+        const answer = await timed({ model: world.model('deaf'), stream });
+        expect(answer.content).toBe(textOf('beta'));
+        expect(answer.tookMs).toBeLessThan(totalMs);
+      });
+
+      it('an address that takes no connection, alone: 504 after connect, however long total is', async () => {
+        const answer = await timed({ model: world.model('deaf'), stream, provider: 'deaf' });
+        expect(answer).toMatchObject({ status: 504, error: { type: 'provider_timeout' } });
+        expect(answer.tookMs).toBeGreaterThan(connectMs - 50);
+        expect(answer.tookMs).toBeLessThan(totalMs);
+      });
+    });
+
+    it.concurrent('keep-alive comments are not output: the next serves after first_byte', async () => {
+      const scene = world.scene('pair');
+      scene.on('alpha', drips({ 'content-type': 'text/event-stream' }, 200, ': alive\n\n'));
+      const answer = await timed({ model: scene.model, stream: true });
+      expect(answer.content).toBe(textOf('beta'));
+      expect(answer.tookMs).toBeGreaterThan(firstByteMs - 50);
+      expect(answer.tookMs).toBeLessThan(totalMs);
+      await scene.seen('alpha')[0]?.closed;
+    });
+
+    it.concurrent('a provider that was too late is not paid for: the client pays once, for the one that served', async () => {
+      const scene = world.scene('pair');
+      scene.on('alpha', (request, response) => {
+        after(firstByteMs + 100, () => void answerChat()(request, response));
+      });
+      const charge = await chargeOf(planes.service, thrifty, async () => {
+        for (const stream of [false, true]) {
+          const answer = await timed({ model: scene.model, stream, provider: { order: ['alpha'] } }, thrifty);
+          expect(answer.content).toBe(textOf('beta'));
+        }
+      });
+      expect(charge).toBe(2n * usualCost([3, 6]));
+    });
+
+    it.concurrent('keep-alive comments of the last candidate are waited through', async () => {
+      const scene = world.scene('single');
+      scene.on('alpha', (request, response) => {
+        drips({ 'content-type': 'text/event-stream' }, 200, ': alive\n\n')(request, response);
+        after(idleMs + firstByteMs, () => response.end(sse.text('Here.') + sse.ending));
+      });
+      const answer = await timed({ model: scene.model, stream: true });
+      expect(answer).toMatchObject({ content: 'Here.', done: true });
+    });
+
+    it.concurrent('silence between chunks: an error frame after idle, no [DONE], nobody else, no charge', async () => {
+      const scene = world.scene('pair');
+      scene.on('alpha', async (_request, response) => {
+        sse.openStream(response);
+        await sse.send(response, sse.role + sse.text('Wait'));
+      });
+      let answer: (Answer & { tookMs: number }) | undefined;
+      const charge = await chargeOf(planes.service, patient, async () => {
+        answer = await timed({ model: scene.model, stream: true }, patient);
+      });
+      expect(answer).toMatchObject({ status: 200, content: 'Wait', done: false });
+      expect(answer?.body.choices?.[0]?.finish_reason).toBe('error');
+      expect(answer?.error?.type).toMatch(/^provider_/);
+      expect(answer?.tookMs).toBeGreaterThan(idleMs - 50);
+      expect(answer?.tookMs).toBeLessThan(totalMs);
+      expect(charge).toBe(0n);
+      expect(scene.called).toEqual(['alpha']);
+      await scene.seen('alpha')[0]?.closed;
+    });
+
+    it.concurrent('silence within a whole answer: the next serves', async () => {
+      const scene = world.scene('pair');
+      scene.on('alpha', (_request, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write('{"choices": [');
+      });
+      const answer = await timed({ model: scene.model });
+      expect(answer.content).toBe(textOf('beta'));
+      expect(answer.tookMs).toBeLessThan(totalMs);
+    });
+
+    it.concurrent('a steady stream may be slower than every limit but total', async () => {
+      const scene = world.scene('pair');
+      const pieces = Array.from({ length: 12 }, (_, index) => `p${index} `);
+      scene.on('alpha', answerChat({ pieces, pieceMs: 120 }));
+      const answer = await timed({ model: scene.model, stream: true });
+      expect(answer).toMatchObject({ content: pieces.join(''), done: true });
+      expect(answer.tookMs).toBeGreaterThan(firstByteMs + idleMs);
+    });
+
+    it.concurrent('a stream that outlasts total ends with an error frame, and what was produced is paid', async () => {
+      const scene = world.scene('pair');
+      scene.on('alpha', drips({ 'content-type': 'text/event-stream' }, 200, sse.text('More. ')));
+      let answer: (Answer & { tookMs: number }) | undefined;
+      const charge = await chargeOf(planes.service, talkative, async () => {
+        answer = await timed({ model: scene.model, stream: true }, talkative);
+      });
+      expect(answer).toMatchObject({ status: 200, done: false, error: { type: 'provider_timeout' } });
+      expect(answer?.content).toMatch(/^(More\. ){10,}$/);
+      expect(answer?.tookMs).toBeLessThan(totalMs + 1000);
+      expect(charge).toBeGreaterThan(0n);
+      expect(scene.called).toEqual(['alpha']);
+      await scene.seen('alpha')[0]?.closed;
+    });
+
+    it.concurrent('a client that reads slowly does not make the provider late', async () => {
+      const scene = world.scene('pair');
+      const piece = 'x'.repeat(64 * 1024);
+      const count = 400;
+      scene.on('alpha', async (_request, response) => {
+        sse.openStream(response);
+        for (let sent = 0; sent < count; sent += 1) await sse.send(response, sse.text(piece));
+        response.end(sse.ending);
+      });
+      const body = { model: scene.model, stream: true };
+      const client = await openRequest(planes.service, account, body, { reading: false });
+      const response = await client.response;
+      const heldAt = performance.now();
+      await until(() => performance.now() - heldAt > idleMs + 200, 'it was held for longer than idle');
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (more: string) => {
+        text += more;
+      });
+      await client.ended;
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+      expect(text.split(piece)).toHaveLength(count + 1);
+    });
+
+    it.concurrent('a JSON error that comes late from the last candidate is still told as what it is', async () => {
+      const scene = world.scene('single');
+      scene.on('alpha', (request, response) => {
+        after(firstByteMs + idleMs, () => void answerError(400)(request, response));
+      });
+      const answer = await timed({ model: scene.model });
+      expect(answer).toMatchObject({ status: 400, error: { type: 'invalid_request' } });
+    });
+
+    it.concurrent('a provider that was late is not heard any more', async () => {
+      const scene = world.scene('pair');
+      let late = (): void => {};
+      scene.on('alpha', (_request, response) => {
+        late = () => sendJson(response, 200, { choices: [] });
+      });
+      scene.on('beta', (request, response) => {
+        late();
+        return answerChat({ content: 'In time.' })(request, response);
+      });
+      expect((await timed({ model: scene.model })).content).toBe('In time.');
+    });
+  },
+  { planes: ['one'] },
+);

@@ -1,0 +1,218 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerChat, answerError, type ProviderHandler } from '../../kit/provider.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { type Answer, ask, bothModes, createAccounts, credentialFor, everyWay, flows } from './ask.ts';
+import * as sse from './events.ts';
+import { rawText } from './misbehave.ts';
+import type { Suite } from './suite.ts';
+import { textOf } from './world.ts';
+
+const price = [1, 2] as const;
+export const providerKey = 'the-services-own-key-at-the-provider';
+const whole = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'A whole answer.' }, finish_reason: 'stop' }],
+});
+
+export const transportSuite: Suite = {
+  name: 'between the broker and its providers',
+  spec: {
+    copies: 80,
+    providers: [
+      { id: 'alpha' },
+      { id: 'beta' },
+      { id: 'keyed', apiKeyEnv: 'KEYED_API_KEY' },
+      { id: 'elsewhere' },
+      { id: 'raw', kind: 'raw' },
+    ],
+    shapes: {
+      single: [{ provider: 'alpha', price }],
+      keyed: [{ provider: 'keyed', price }],
+      pair: [
+        { provider: 'alpha', price },
+        { provider: 'beta', price: [3, 6] },
+      ],
+      raw: [
+        { provider: 'raw', price },
+        { provider: 'beta', price: [3, 6] },
+      ],
+    },
+  },
+  tests(stage) {
+    let account: TestAccount;
+    beforeAll(async () => {
+      ({ account } = await createAccounts(stage.service, { account: {} }));
+    });
+
+    const asks = async (body: object): Promise<Answer> => {
+      const answer = await ask(stage.service, account, body);
+      expect(`${answer.text}${JSON.stringify([...answer.headers])}`).not.toContain(rawText);
+      return answer;
+    };
+
+    describe.each(everyWay)('$name', ({ flow, stream }) => {
+      it('the provider is let know nothing of the client, and gets the key of the service', async () => {
+        const body = { model: stage.world.model('keyed'), stream, messages: [{ role: 'user', content: 'hi' }] };
+        const credential = await credentialFor(stage.service, account, body, flow);
+        if (credential instanceof Response) throw new Error('no ticket');
+        const answer = await fetch(`${stage.service.baseUrl}/chat/completions`, {
+          method: 'POST',
+          headers: {
+            ...credential,
+            'content-type': 'application/json',
+            'user-agent': 'CLIENT-MARK/1.0',
+            cookie: 'CLIENT-MARK=1',
+            'x-forwarded-for': '203.0.113.7',
+            'http-referer': 'https://CLIENT-MARK.example',
+            'x-title': 'CLIENT-MARK',
+            'x-stainless-lang': 'CLIENT-MARK',
+            'openai-organization': 'CLIENT-MARK',
+            traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+          },
+          body: JSON.stringify({
+            ...body,
+            metadata: { mark: 'CLIENT-MARK' },
+            prompt_cache_key: 'CLIENT-MARK',
+            store: true,
+          }),
+        });
+        const requestId = answer.headers.get('x-request-id') ?? '';
+        await answer.text();
+        const [seen] = stage.world.provider('keyed').seen;
+        expect(seen?.headers.authorization).toBe(`Bearer ${providerKey}`);
+        expect(seen?.headers['accept-encoding']).toBe('identity');
+        const everything = JSON.stringify([seen?.path, seen?.headers, seen?.body]);
+        expect(everything).not.toMatch(/CLIENT-MARK|203\.0\.113\.7|0af7651916cd43dd|sotto_inf_/);
+        expect(everything).not.toContain(requestId);
+        if ('x-router-ticket' in credential) expect(everything).not.toContain(credential['x-router-ticket']);
+        expect(seen?.headers).not.toHaveProperty('x-router-ticket');
+      });
+
+      it('of the headers of the provider none comes through', async () => {
+        stage.world.on('alpha', (request, response) => {
+          for (const name of [
+            'x-request-id',
+            'set-cookie',
+            'openai-organization',
+            'x-secret',
+            'server',
+            'via',
+            'location',
+          ])
+            response.setHeader(name, rawText);
+          response.setHeader('authorization', providerKey);
+          return answerChat({ content: 'Fine.' })(request, response);
+        });
+        const answer = await ask(stage.service, account, { model: stage.world.model('single'), stream }, { flow });
+        expect(answer.content).toBe('Fine.');
+        expect(JSON.stringify([...answer.headers])).not.toMatch(new RegExp(`${rawText}|${providerKey}`));
+      });
+    });
+
+    describe.each(bothModes)('$name', ({ stream }) => {
+      const type = stream ? 'text/event-stream' : 'application/json';
+      const good = stream ? sse.text('A whole answer.') + sse.ending : whole;
+      const sends =
+        (headers: Record<string, string>, body: string | Buffer): ProviderHandler =>
+        (_request, response) => {
+          response.writeHead(200, { 'content-type': type, ...headers }).end(body);
+        };
+
+      it.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed: the next serves', async (status) => {
+        stage.world.on('alpha', (_request, response) => {
+          response
+            .writeHead(status, { location: `${stage.world.provider('elsewhere').baseUrl}/chat/completions` })
+            .end();
+        });
+        const answer = await asks({ model: stage.world.model('pair'), stream });
+        expect(answer.content).toBe(textOf('beta'));
+        expect(stage.world.called).toEqual(['alpha', 'beta']);
+      });
+
+      it.each([
+        ['gzip', gzipSync(good)],
+        ['deflate', deflateSync(good)],
+        ['br', brotliCompressSync(good)],
+        ['gzip, identity', gzipSync(good)],
+        // Whatever the bytes are: what says that it is compressed is not read as if it were not.
+        ['gzip', Buffer.from(good)],
+      ])('an answer compressed by %s is refused: the next serves', async (encoding, bytes) => {
+        stage.world.on('alpha', sends({ 'content-encoding': encoding }, bytes));
+        const answer = await asks({ model: stage.world.model('pair'), stream });
+        expect(answer.content).toBe(textOf('beta'));
+        expect(stage.world.called).toEqual(['alpha', 'beta']);
+      });
+
+      it('an answer that says it is not compressed is taken', async () => {
+        stage.world.on('alpha', sends({ 'content-encoding': 'identity' }, good));
+        expect((await asks({ model: stage.world.model('pair'), stream })).content).toBe('A whole answer.');
+      });
+
+      it('a failed answer that is compressed is what its status says', async () => {
+        stage.world.on('alpha', (_request, response) => {
+          response.writeHead(429, { 'content-encoding': 'gzip', 'retry-after': '4' }).end(gzipSync(rawText));
+        });
+        const answer = await asks({ model: stage.world.model('single'), stream });
+        expect(answer).toMatchObject({ status: 429, error: { type: 'rate_limited' } });
+        expect(answer.headers.get('retry-after')).toBe('4');
+      });
+
+      it('an answer whose type is spelled otherwise is read by what it is', async () => {
+        stage.world.on('alpha', sends({ 'content-type': `${type}; charset=utf-8` }, good));
+        expect((await asks({ model: stage.world.model('single'), stream })).content).toBe('A whole answer.');
+        stage.world.on('alpha', (_request, response) => {
+          response.writeHead(200).end(good);
+        });
+        expect((await asks({ model: stage.world.model('single'), stream })).content).toBe('A whole answer.');
+      });
+
+      it('answers before the answer are passed over', async () => {
+        stage.world.on('alpha', (_request, response) => {
+          response.writeProcessing();
+          response.writeEarlyHints({ link: '</x>; rel=preload' });
+          response.writeHead(200, { 'content-type': type }).end(good);
+        });
+        expect((await asks({ model: stage.world.model('pair'), stream })).content).toBe('A whole answer.');
+      });
+
+      it.each<[string, string[], boolean]>([
+        ['no HTTP at all', ['SSH-2.0-OpenSSH_9.6\r\n'], false],
+        ['noise', [rawText.repeat(100)], true],
+        [
+          'a chunk of no size',
+          [`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n`],
+          false,
+        ],
+        ['chunks that stop', [`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`], true],
+        [
+          'a length that is not kept',
+          [`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: 999\r\n\r\n: \n`],
+          true,
+        ],
+        ['a status that is none', ['HTTP/1.1 999999 OK\r\n\r\n'], false],
+        ['an upgrade', ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'], false],
+        [
+          'headers without end',
+          ['HTTP/1.1 200 OK\r\n', ...Array<string>(40).fill(`x: ${'y'.repeat(4096)}\r\n`)],
+          false,
+        ],
+        ['a smuggled header', ['HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}'], false],
+      ])('%s: the next serves', async (_, says, end) => {
+        stage.world.raw.says(says, end);
+        const answer = await asks({ model: stage.world.model('raw'), stream });
+        expect(answer).toMatchObject({ status: 200, content: textOf('beta') });
+        expect(answer.headers.get('x-router-provider-attempts')).toBe('2');
+        expect(stage.service.logs()).not.toContain(rawText);
+      });
+    });
+
+    it.each(flows)('a provider without its key, or with a dead one, tells no client about it (%s)', async (flow) => {
+      stage.world.on('keyed', answerError(401, { message: `Incorrect API key provided: ${providerKey}. ${rawText}` }));
+      const provider = { order: ['keyed'], max_attempts: 1 };
+      const answer = await ask(stage.service, account, { model: stage.world.model('keyed'), provider }, { flow });
+      expect(answer).toMatchObject({ status: 502, error: { type: 'provider_error' } });
+      expect(answer.text).not.toMatch(new RegExp(`${providerKey}|${rawText}|API key`));
+      expect(stage.service.logs()).not.toContain(providerKey);
+    });
+  },
+};

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { dieTogether } from '../../test/kit/die-together.ts';
+import type { Target } from './load.ts';
+
+/** Something that stands between a client and the provider. */
+export interface Contender {
+  readonly name: string;
+  readonly target: Target;
+  /** The processes whose CPU and memory count. */
+  pids(): readonly number[];
+  /** Makes ready for so many requests, for example by minting tickets. */
+  prepare?(requests: number, model: string): Promise<void>;
+  /** Resolves when whatever the requests left to be done is done, so that the next ones are not measured with it. */
+  rest?(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const node = [process.execPath, '--conditions=@sotto/source', '--disable-warning=ExperimentalWarning'];
+
+/** The processor that contenders share, so that a request costs one core. */
+const contendersCore = '0';
+const pinning = ['taskset', '-c', contendersCore];
+
+/** Puts a process on the core of the contenders. */
+export function pin(pid: number): void {
+  spawnSync('taskset', ['-apc', contendersCore, String(pid)]);
+}
+
+/** All processors, as `taskset` wants them told. */
+export const everyCore = `0-${cpus().length - 1}`;
+
+/** Where the bench, and what it starts from here on, runs: on all cores, or on all but the contenders’ where there are others. */
+export function runOn(which: 'every core' | 'the other cores'): void {
+  const cores = which === 'every core' || cpus().length === 1 ? everyCore : `1-${cpus().length - 1}`;
+  spawnSync('taskset', ['-apc', cores, String(process.pid)]);
+}
+
+/** Starts a Node process of ours that tells its port by IPC. */
+export async function startNode(
+  script: string,
+  args: readonly string[],
+  pinned: boolean,
+): Promise<{ port: number; child: ChildProcess }> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = launch([...node, path, ...args], { pinned, ipc: true });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message) => resolve((message as { port: number }).port));
+    child.once('exit', () => reject(new Error(`${script} did not start`)));
+  });
+  return { port, child };
+}
+
+export function launch(
+  command: readonly string[],
+  options: {
+    readonly pinned: boolean;
+    readonly ipc?: boolean;
+    readonly environment?: Record<string, string>;
+    readonly cwd?: string;
+  },
+): ChildProcess {
+  const [program = '', ...args] = options.pinned ? [...pinning, ...command] : command;
+  const child = spawn(program, args, {
+    stdio: options.ipc === true ? ['ignore', 'ignore', 'inherit', 'ipc'] : ['ignore', 'ignore', 'inherit'],
+    env: options.environment ?? process.env,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  if (child.pid !== undefined) child.once('exit', dieTogether(child.pid));
+  return child;
+}
+
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const force = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  await gone;
+  clearTimeout(force);
+}
+
+export const plainTarget = (origin: string, path = '/v1/chat/completions'): Target => ({
+  origin,
+  path,
+  headers: () => ({}),
+  model: (name) => name,
+});

@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import {
+  bookSettlements,
+  buildControl,
+  builtInBilling,
+  builtInCatalog,
+  type ControlOptions,
+  createAccount,
+  creditAccount,
+  insertKey,
+  migrateDatabase,
+  readBillingPlan,
+} from '@sotto/control';
+import {
+  type AccountRef,
+  createRedisState,
+  hashSecret,
+  type Settlement,
+  type State,
+  sealAccountRef,
+  shardOfWallet,
+  shards,
+  signSettlement,
+} from '@sotto/state';
+import pg from 'pg';
+import pino from 'pino';
+import { startOwnPostgres } from '../../test/kit/postgres.ts';
+import { startOwnRedis } from '../../test/kit/redis.ts';
+import { until } from '../../test/kit/service.ts';
+import { cpuMicroseconds } from './cpu.ts';
+
+/**
+ * How many settlements a second are booked: by `bookSettlements` in batches of 500, and by the settler from Redis to
+ * Postgres and back. 200 accounts, 400 keys, 50 models; both databases write to disk at every commit. `--quick`: fewer.
+ */
+const quick = process.argv.includes('--quick');
+const count = quick ? 10_000 : 40_000;
+const batchSize = 500;
+const accountRefKey = Buffer.alloc(32, 1);
+const settlementMacKey = Buffer.alloc(32, 2);
+
+const postgres = await startOwnPostgres({ durability: 'full' });
+const databaseUrl = await postgres.createDatabase();
+await migrateDatabase(databaseUrl);
+const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+const postmaster = await serverPid(pool);
+
+interface Payer extends AccountRef {
+  readonly walletId: string;
+  readonly keyHash: string;
+}
+
+const payers: Payer[] = [];
+for (let made = 0; made < 200; made += 1) {
+  const {
+    accountId,
+    walletId,
+    defaultWorkspaceId: workspaceId,
+  } = await createAccount(pool, {
+    userId: undefined,
+    name: `bench ${made}`,
+  });
+  await creditAccount(pool, { accountId, amountNusd: 10n ** 13n, kind: 'top_up', reference: `bench:${accountId}` });
+  for (const name of ['one', 'two']) {
+    const { key } = await insertKey(pool, {
+      accountId,
+      workspaceId,
+      kind: 'inference',
+      name,
+      creditLimitNusd: undefined,
+      openaiCompatible: true,
+    });
+    const keyHash = hashSecret(key);
+    const { rows } = await pool.query<{ id: string }>('select id from api_keys where hash = $1', [keyHash]);
+    payers.push({ accountId, workspaceId, keyId: rows[0]?.id ?? '', walletId, keyHash });
+  }
+}
+
+console.log(`${count} settlements, batches of ${batchSize}; CPU in µs a settlement.\n`);
+await measure('bookSettlements', async () => {
+  const batches = Array.from({ length: count / batchSize }, () =>
+    Array.from({ length: batchSize }, () => {
+      const owner = anyPayer();
+      return { owner, settlement: settlementOf(randomUUID(), owner) };
+    }),
+  );
+  return async () => {
+    for (const batch of batches) await bookSettlements(pool, batch);
+  };
+});
+
+const redis = await startOwnRedis({ appendOnly: true });
+if (redis === undefined) console.log('The settler is left out: there is no Redis. Install redis-server and run again.');
+else {
+  const state = createRedisState({ url: redis.url, commandTimeoutMs: 10_000 });
+  const settler = await realSettler(state);
+  await measure(
+    'settler, Redis to Postgres and back',
+    async () => {
+      await inParallel(64, count, () => leaveSettlement(state, anyPayer()));
+      return async () => {
+        while (await settler.settleAll());
+      };
+    },
+    redis.pid,
+  );
+  await state.close();
+  await redis.stop();
+}
+const { rows } = await pool.query<{ booked: string; summed: string }>(
+  'select (select count(*) from settlements) as booked, (select sum(requests) from usage_daily) as summed',
+);
+console.log(`\nbooked ${rows[0]?.booked}, in the daily sums ${rows[0]?.summed}`);
+await pool.end();
+await postgres.stop();
+process.exit(0);
+
+/** The settler as control runs it, without the rest of control. */
+async function realSettler(state: State): Promise<{ settleAll(): Promise<boolean> }> {
+  const control = await buildControl({
+    state,
+    logger: pino({ level: 'silent' }),
+    databaseUrl,
+    origin: 'http://127.0.0.1:1',
+    confidentialOrigin: 'http://127.0.0.1:2',
+    trustedOrigins: [],
+    catalogFile: builtInCatalog,
+    secrets: {
+      accountRefKey,
+      settlementMacKey,
+      ticketSealingKey: Buffer.alloc(32, 3),
+      sessionSecret: 'a secret of the bench, forty characters long',
+    },
+    media: { image: false, speech: false },
+    ticketTtlMs: 300_000,
+    limits: { control: 1e6, requests: 1e6, tokens: 1e9 },
+    limitsRedis: undefined,
+    billing: await noBilling(),
+    trustProxy: false,
+  });
+  await until(async () => {
+    await control.epochs.maintain().catch(() => {});
+    return control.epochs.isSettled;
+  }, 'the state is open');
+  for (const shard of shards) await state.join(shard, { declaration: undefined, leaseMs: 3_600_000 });
+  return control.settler;
+}
+
+/** What a broker leaves of one request: a hold that was placed and charged. */
+async function leaveSettlement(state: State, payer: Payer): Promise<void> {
+  const { walletId, keyHash } = payer;
+  const shard = shardOfWallet(walletId);
+  const holdId = randomUUID();
+  const settlement = settlementOf(holdId, payer);
+  const reply = await state.redeem({
+    shard,
+    right: { kind: 'key', keyHash },
+    generation: 1,
+    holdId,
+    amountNusd: 10_000_000n,
+    estimatedTokens: 1,
+  });
+  if (reply.result !== 'admitted') throw new Error(reply.result);
+  const entry = signSettlement(settlementMacKey, settlement);
+  await state.settle({ shard, holdId, chargeNusd: BigInt(settlement.chargeNusd), usedTokens: 1, entry });
+}
+
+/** Skewed as use is: half of all requests are of a fifth of the keys, and a third of one model. */
+function anyPayer(): Payer {
+  const payer = payers[Math.floor(payers.length * Math.random() ** 2)];
+  if (payer === undefined) throw new Error('no payers');
+  return payer;
+}
+
+function settlementOf(id: string, owner: AccountRef): Settlement {
+  const model = Math.floor(50 * Math.random() ** 3);
+  return {
+    v: 1,
+    id,
+    kind: 'charge',
+    accountRef: sealAccountRef(accountRefKey, owner),
+    chargeNusd: String(Math.floor(Math.random() * 5_000_000)),
+    at: Math.floor(Date.now() / 60_000) * 60_000,
+    operation: 'chat',
+    model: `creator-${model % 7}/model-${model}`,
+    provider: `provider-${(model + (model % 5 === 0 ? Math.floor(Math.random() * 3) : 0)) % 9}`,
+    privacyClass: 'private',
+    promptTokens: Math.floor(Math.random() * 4000),
+    cachedTokens: 0,
+    completionTokens: Math.floor(Math.random() * 1000),
+    reasoningTokens: 0,
+    attempts: 1,
+    fallback: false,
+    status: 'completed',
+    estimated: false,
+  };
+}
+
+async function measure(name: string, prepare: () => Promise<() => Promise<void>>, redisPid?: number): Promise<void> {
+  const run = await prepare();
+  const before = { node: process.cpuUsage(), postgres: serverCpu(postmaster), redis: redisCpu(redisPid) };
+  const startedAt = performance.now();
+  await run();
+  const ms = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(before.node);
+  const per = (us: number): string => (us / count).toFixed(0);
+  console.log(
+    `${name}: ${((count * 1000) / ms).toFixed(0)} settlements/s; CPU: node ${per(user + system)}, ` +
+      `postgres ${per(serverCpu(postmaster) - before.postgres)}` +
+      `${redisPid === undefined ? '' : `, redis ${per(redisCpu(redisPid) - before.redis)}`}`,
+  );
+}
+
+function redisCpu(pid: number | undefined): number {
+  return pid === undefined ? 0 : cpuMicroseconds([pid]);
+}
+
+async function inParallel(workers: number, times: number, act: () => Promise<void>): Promise<void> {
+  let left = times;
+  const worker = async (): Promise<void> => {
+    for (; left > 0; ) {
+      left -= 1;
+      await act();
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}
+
+/** The server's first process, by the parent of the one that serves us. */
+async function serverPid(connections: pg.Pool): Promise<number> {
+  const { rows } = await connections.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return parentOf(rows[0]?.pid ?? 0);
+}
+
+/** CPU of the server so far, that of processes which have ended included, in µs. */
+function serverCpu(root: number): number {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const living = all.map(Number).filter((pid) => pid === root || parentOf(pid) === root);
+  // From the third field on; 14 and 15 are the ticks of children that were waited for, 100 a second.
+  const fields = readFileSync(`/proc/${root}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return cpuMicroseconds(living) + (Number(fields[13]) + Number(fields[14])) * 10_000;
+}
+
+function parentOf(pid: number): number {
+  try {
+    return Number(/\nPPid:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  } catch {
+    return 0;
+  }
+}
+
+/** What the built-in file sells, and no way to pay for it. */
+async function noBilling(): Promise<ControlOptions['billing']> {
+  const plan = await readBillingPlan(builtInBilling);
+  if (!plan.ok) throw new Error(plan.message);
+  return { plan: plan.settings, rails: { stripe: undefined, btcpay: undefined, test: false } };
+}

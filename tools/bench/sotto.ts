@@ -1,0 +1,195 @@
+import { spawnSync } from 'node:child_process';
+import { bindingsOf, createRedisState, hashSecret, LeaseKeeper, sealTicket, shardOfWallet } from '@sotto/state';
+import { initialPreferences, type Operation } from '@sotto/wire';
+import { Redis } from 'ioredis';
+import { type OwnPostgres, startTestPostgres } from '../../test/kit/postgres.ts';
+import { startOwnRedis } from '../../test/kit/redis.ts';
+import { type Service, startService, type TestAccount, until } from '../../test/kit/service.ts';
+import { type Contender, everyCore, pin } from './contender.ts';
+
+export interface BenchOptions {
+  /** PROVIDERS_FILE and CATALOG_FILE. */
+  readonly registry: string;
+  readonly catalog: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** As of the test kit's service. */
+  readonly enclaves?: string;
+  readonly discardLogs?: boolean;
+  /** Whether control and Postgres, which have a machine of their own in earnest, run only when nobody else wants a core; default: yes. */
+  readonly ledgerYields?: boolean;
+  /** Whether Redis writes to disk before it answers, as in production; default: no. */
+  readonly durable?: boolean;
+}
+
+/** Sotto as two processes on a real Redis and a real Postgres. */
+export interface BenchService {
+  readonly service: Service;
+  readonly account: TestAccount;
+  readonly redisUrl: string;
+  /** Of the servers, where they are processes of ours. */
+  readonly pids: { readonly redis: number | undefined; readonly postgres: number | undefined };
+  /** Mints a ticket as control does, without its HTTP. */
+  mint(model: string, operation?: Operation): Promise<string>;
+  /** The broker asked by key, and by ticket. */
+  contender(flow: Flow, options?: ContenderOptions): Contender;
+  stop(): Promise<void>;
+}
+
+export type Flow = 'key' | 'ticket';
+
+export interface ContenderOptions {
+  readonly name?: string;
+  /** Default: chat. */
+  readonly operation?: Operation;
+  readonly path?: string;
+  /** The canonical id of a model's short name. */
+  readonly model?: (name: string) => string;
+  readonly body?: (name: string, stream: boolean) => string;
+  /** Default: those of the service's one broker. */
+  readonly origin?: string;
+  readonly pids?: () => readonly number[];
+}
+
+/** One provider at the bench's own, and a model for each way in which it answers. */
+export const benchRegistry = (upstream: string): string =>
+  JSON.stringify({
+    providers: [{ id: 'bench', name: 'Bench', adapter: 'openai', base_url: upstream, privacy_class: 'private' }],
+  });
+export const benchModel = (name: string, type = 'text'): object => ({
+  id: `bench/${name}`,
+  model_type: type,
+  context_length: 1_000_000,
+  ...(type === 'text' ? { max_output_tokens: 20_000 } : {}),
+  routes: [
+    {
+      provider: 'bench',
+      upstream_model: name,
+      privacy_class: 'private',
+      pricing: type === 'text' ? { input: 0.1, output: 0.2 } : { input: 0.1 },
+    },
+  ],
+});
+export const benchCatalog = (models: readonly string[]): string =>
+  JSON.stringify({ models: models.map((name) => benchModel(name)) });
+
+/** Undefined where there is no Redis. */
+export async function startSotto({
+  registry,
+  catalog,
+  environment,
+  enclaves,
+  discardLogs,
+  ledgerYields = true,
+  durable = false,
+}: BenchOptions): Promise<BenchService | undefined> {
+  const redis = await startOwnRedis({ appendOnly: durable });
+  if (redis === undefined) return undefined;
+  const postgres = await startTestPostgres();
+  if (ledgerYields && 'pid' in postgres) yieldTo((postgres as OwnPostgres).pid);
+  const sealingKey = Buffer.alloc(32, 7);
+  const service = await startService({
+    planes: 'two',
+    databaseUrl: await postgres.createDatabase(),
+    redisUrl: redis.url,
+    registry,
+    catalog,
+    environment: { LOG_LEVEL: 'info', TICKET_SEALING_KEY: sealingKey.toString('base64'), ...environment },
+    enclaves,
+    discardLogs,
+  });
+  pin(service.broker.pid);
+  if (ledgerYields) yieldTo(service.control.pid);
+  const account = await service.createAccount({ usd: 9_000_000 });
+  const state = createRedisState({ url: redis.url });
+  await until(() => state.isReady(), 'the bench reaches Redis');
+  const leases = new LeaseKeeper({ state, declare: () => undefined });
+  const renewing = setInterval(() => void leases.renew(), 1000);
+  await leases.renew();
+  const keyHash = hashSecret(account.inferenceKey);
+  const found = await state.lookupKey(keyHash);
+  const { rows } = await service.pool.query<{ wallet_id: string }>('select wallet_id from accounts where id = $1', [
+    account.accountId,
+  ]);
+  const [row] = rows;
+  if (found === undefined || row === undefined) throw new Error('the key is not projected');
+  const ttlMs = 3_600_000;
+  const stream = new Redis(redis.url);
+  const unbooked = `sotto:{w${found.shard}}:stream`;
+
+  const mint: BenchService['mint'] = async (model, operation = 'chat') => {
+    const ticket = sealTicket(sealingKey, {
+      v: 2,
+      shard: found.shard,
+      expiresAt: Date.now() + ttlMs,
+      bindings: bindingsOf({ operation, model, reasoning: {} }),
+      preferences: initialPreferences,
+      accountRef: found.record.accountRef,
+    });
+    await state.mint({
+      shard: shardOfWallet(row.wallet_id),
+      ticketHash: hashSecret(ticket),
+      walletId: row.wallet_id,
+      keyHash,
+      generation: found.generation,
+      form: 2,
+      ttlMs,
+    });
+    return ticket;
+  };
+
+  return {
+    service,
+    account,
+    redisUrl: redis.url,
+    pids: { redis: redis.pid, postgres: 'pid' in postgres ? (postgres as OwnPostgres).pid : undefined },
+    mint,
+    contender(flow, options = {}) {
+      const tickets: string[] = [];
+      const model = options.model ?? ((name: string): string => `bench/${name}`);
+      const headers: () => Record<string, string> =
+        flow === 'key'
+          ? () => ({ authorization: `Bearer ${account.inferenceKey}` })
+          : () => ({ 'x-router-ticket': tickets.pop() ?? '' });
+      return {
+        name: options.name ?? (flow === 'key' ? 'Sotto, compatibility mode' : 'Sotto, private flow (tickets)'),
+        target: {
+          origin: options.origin ?? new URL(service.baseUrl).origin,
+          path: options.path ?? '/v1/chat/completions',
+          model,
+          headers,
+          ...(options.body === undefined ? {} : { body: options.body }),
+        },
+        pids: options.pids ?? (() => [service.broker.pid]),
+        async prepare(requests, name) {
+          if (flow === 'key') return;
+          tickets.length = 0;
+          while (tickets.length < requests) {
+            const batch = Array.from({ length: Math.min(100, requests - tickets.length) }, () =>
+              mint(model(name), options.operation),
+            );
+            tickets.push(...(await Promise.all(batch)));
+          }
+        },
+        async rest() {
+          await until(async () => (await stream.xlen(unbooked)) === 0, 'the ledger has booked what was asked', 300_000);
+        },
+        stop: async () => {},
+      };
+    },
+    async stop() {
+      clearInterval(renewing);
+      await stream.quit();
+      await leases.leave();
+      await state.close();
+      await service.stop();
+      await redis.stop();
+      await postgres.stop();
+    },
+  };
+}
+
+/** Lets a process run on any core, but only when nobody else wants it. */
+function yieldTo(pid: number): void {
+  spawnSync('taskset', ['-apc', everyCore, String(pid)]);
+  spawnSync('chrt', ['--idle', '--all-tasks', '--pid', '0', String(pid)]);
+}

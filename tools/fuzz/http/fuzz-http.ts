@@ -1,0 +1,142 @@
+import { errorAnswerSchema } from '@sotto/wire';
+import { Pool } from 'undici';
+import { mutate, SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
+import { readAnswers, speak } from '../../../test/kit/raw-http.ts';
+import type { Service, TestAccount } from '../../../test/kit/service.ts';
+import { type Credentials, type FuzzedRequest, makeRequest } from './make-request.ts';
+import { marker } from './sample.ts';
+
+export interface HttpFuzzResult {
+  readonly requests: number;
+  readonly byStatus: Readonly<Record<number, number>>;
+  readonly operations: ReadonlySet<string>;
+  readonly findings: readonly string[];
+}
+
+/** Requests under way at once. */
+const width = 8;
+/** One in so many is broken byte by byte, beyond what is HTTP. */
+const rawEvery = 40;
+
+/**
+ * Sends requests made from the descriptions of both origins. None may be answered 500, out of the envelope, with what its
+ * body held, or not at all.
+ */
+export async function fuzzHttp(
+  {
+    service,
+    account,
+    session,
+  }: { readonly service: Service; readonly account: TestAccount; readonly session: () => Promise<string> },
+  { requests, seed, until }: { readonly requests: number; readonly seed: number; readonly until: number },
+): Promise<HttpFuzzResult> {
+  const random = new SeededRandom(seed);
+  const origins = { control: new URL(service.controlUrl).origin, confidential: new URL(service.baseUrl).origin };
+  const pools = {
+    control: new Pool(origins.control, { connections: width }),
+    confidential: new Pool(origins.confidential, { connections: width }),
+  };
+  const tickets: string[] = [];
+  const credentials = {
+    inferenceKey: account.inferenceKey,
+    managementKey: account.managementKey,
+    session: await session(),
+    ticket: () => tickets.pop(),
+  };
+  const byStatus: Record<number, number> = {};
+  const operations = new Set<string>();
+  const findings: string[] = [];
+  let sent = 0;
+  const worker = async (): Promise<void> => {
+    while (sent < requests && Date.now() < until && findings.length < 20) {
+      sent += 1;
+      if (sent % 50 === 0) tickets.push(await mint(service, account));
+      // What is fuzzed may sign out.
+      if (sent % 1000 === 0) credentials.session = await session();
+      const request = makeRequest(random, credentials satisfies Credentials);
+      operations.add(request.operation);
+      try {
+        if (sent % rawEvery === 0) {
+          await sendBroken(origins[request.origin], request, random);
+          continue;
+        }
+        const { status, body } = await send(pools[request.origin], request);
+        byStatus[status] = (byStatus[status] ?? 0) + 1;
+        const wrong = wrongWith(request, status, body);
+        if (wrong !== undefined) findings.push(`${wrong}: ${told(request)} → ${status} ${body.slice(0, 500)}`);
+      } catch (error) {
+        findings.push(`no answer (${String(error)}): ${told(request)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  await Promise.all(Object.values(pools).map((pool) => pool.destroy()));
+  return { requests: sent, byStatus, operations, findings };
+}
+
+async function mint(service: Service, account: TestAccount): Promise<string> {
+  return (await service.mintTicket(account.inferenceKey, { model: 'fuzz/chat' })).ticket;
+}
+
+async function send(
+  pool: Pool,
+  { method, path, headers, body }: FuzzedRequest,
+): Promise<{ status: number; body: string }> {
+  const answer = await pool.request({
+    method: method as 'GET',
+    path,
+    headers: headers.flat(),
+    body: body ?? null,
+    headersTimeout: 20_000,
+    bodyTimeout: 20_000,
+  });
+  return { status: answer.statusCode, body: await answer.body.text() };
+}
+
+function wrongWith({ origin, path }: FuzzedRequest, status: number, body: string): string | undefined {
+  if (status === 500) return 'an internal error';
+  if (status < 400) return undefined;
+  const parsed = errorAnswerSchema.safeParse(jsonOr(body));
+  if (!parsed.success) return 'an error out of the envelope';
+  const { type, message, param } = parsed.data.error;
+  // A busy machine turns some away at the door, whatever they say.
+  if (type === 'service_unavailable' && !message.startsWith('More requests come'))
+    return 'not ready for a request of this form';
+  if (body.length > 4000) return 'an error of great length';
+  // In the broker all that a body says is content, but for names of fields, models and providers.
+  const isSelection = /^(?:models?|provider)\b/.test(param ?? '') || path.includes(marker);
+  if (origin === 'confidential' && body.includes(marker) && !isSelection) return 'an error that repeats content';
+  return undefined;
+}
+
+/** The same request with some of its bytes changed: whatever it is then, it is answered in the envelope or not at all. */
+async function sendBroken(
+  origin: string,
+  { method, path, headers, body }: FuzzedRequest,
+  random: SeededRandom,
+): Promise<void> {
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'host: x',
+    'connection: close',
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+  ];
+  if (body !== undefined) lines.push(`content-length: ${body.length}`);
+  const bytes = Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body ?? Buffer.alloc(0)]);
+  const { text } = await speak(origin, Buffer.from(mutate(bytes, random)), { deadlineMs: 300, answers: 1 });
+  for (const answer of readAnswers(text)) {
+    if (answer.status === 500) throw new Error('an internal error');
+    if (answer.status >= 400 && method !== 'HEAD') errorAnswerSchema.parse(JSON.parse(answer.body));
+  }
+}
+
+const told = ({ method, path, headers, body }: FuzzedRequest): string =>
+  `${method} ${path} ${JSON.stringify(headers.filter(([name]) => !/authorization|cookie|ticket/.test(name)))} ${body?.toString('utf8').slice(0, 1500) ?? ''}`;
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

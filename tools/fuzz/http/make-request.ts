@@ -1,0 +1,165 @@
+import { buildDocument, type OpenApiDocument } from '@sotto/contract';
+import { confidentialOrigin } from '@sotto/contract/confidential';
+import { controlOrigin } from '@sotto/contract/control';
+import { mutate, type SeededRandom } from '../../../packages/attestation/src/testing/mutate.ts';
+import { mutateJson } from '../engine/mutate-json.ts';
+import { nastyWords } from '../engine/nasty.ts';
+import { sample } from './sample.ts';
+
+/** One request, as far as HTTP can say it. */
+export interface FuzzedRequest {
+  readonly origin: 'control' | 'confidential';
+  readonly operation: string;
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer | undefined;
+}
+
+/** What requests may show, by the names that the description has for it. */
+export interface Credentials {
+  readonly inferenceKey: string;
+  readonly managementKey: string;
+  readonly session: string;
+  ticket(model: string): string | undefined;
+}
+
+interface Described {
+  readonly origin: FuzzedRequest['origin'];
+  readonly method: string;
+  readonly path: string;
+  readonly operation: OpenApiDocument['paths'][string][string];
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+const described = (['control', 'confidential'] as const).flatMap((origin): Described[] => {
+  const document = buildDocument(origin === 'control' ? controlOrigin : confidentialOrigin);
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      origin,
+      method: method.toUpperCase(),
+      path,
+      operation,
+      components: document.components.schemas,
+    })),
+  );
+});
+
+/** All that the descriptions have. */
+export const operationCount = described.length;
+
+/** Models that are there, and one that is not. */
+const models = ['fuzz/chat', 'fuzz/embedding', 'fuzz/image', 'fuzz/speech', '/auto', 'fuzz/none'];
+const words = [...models, 'fuzz', 'price', 'tee', 'private', 'user', 'text', 'stream'];
+
+/** A request that its description takes, about, and then changed in none, some or all of its parts. */
+export function makeRequest(random: SeededRandom, credentials: Credentials): FuzzedRequest {
+  const chosen = described[random.below(described.length)];
+  if (chosen === undefined) throw new Error('nothing is described');
+  const { operation, components, origin } = chosen;
+  const value = (schema: Readonly<Record<string, unknown>>): string => {
+    const made = sample(schema, components, random);
+    const text = typeof made === 'string' ? made : JSON.stringify(made);
+    return random.below(6) === 0 ? strangeText(text, random) : text;
+  };
+  const model = models[random.below(models.length)] ?? '';
+  const parameters = operation.parameters ?? [];
+  let { path, method } = chosen;
+  for (const { name, schema } of parameters.filter((each) => each.in === 'path')) {
+    path = path.replace(`{${name}}`, () =>
+      encodeURIComponent(value(schema)).replaceAll('%2F', random.below(2) === 0 ? '/' : '%2F'),
+    );
+  }
+  const query = parameters
+    .filter((each) => each.in === 'query' && (each.required || random.below(2) === 0))
+    .map(({ name, schema }) => `${name}=${encodeURIComponent(name === 'model' ? model : value(schema))}`);
+  if (random.below(20) === 0) query.push('__proto__=1', 'limit=1', 'limit=2');
+  if (random.below(25) === 0) path = strangePath(path, random);
+  if (random.below(25) === 0) method = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'][random.below(6)] ?? 'GET';
+  const headers: [string, string][] = [];
+  for (const { name, schema } of parameters.filter(
+    (each) => each.in === 'header' && (each.required || random.below(4) === 0),
+  )) {
+    headers.push([name, printable(value(schema))]);
+  }
+  headers.push(...credentialHeaders(random, credentials, model));
+  const body = makeBody(chosen, model, random);
+  if (body !== undefined) {
+    headers.push(['content-type', random.below(30) === 0 ? 'text/plain' : 'application/json']);
+    if (random.below(50) === 0) headers.push(['content-encoding', 'gzip']);
+  }
+  if (random.below(30) === 0) headers.push(['origin', 'https://evil.example'], ['x-forwarded-for', '1.2.3.4']);
+  return {
+    origin,
+    operation: operation.operationId,
+    method,
+    path: query.length === 0 ? path : `${path}?${query.join('&')}`,
+    headers,
+    body: method === 'GET' ? undefined : body,
+  };
+}
+
+function credentialHeaders(random: SeededRandom, credentials: Credentials, model: string): [string, string][] {
+  switch (random.below(9)) {
+    case 0:
+      return [];
+    case 1:
+      return [['authorization', `Bearer ${printable(strangeText(credentials.inferenceKey, random))}`]];
+    case 2:
+      return [['authorization', `Bearer ${credentials.managementKey}`]];
+    case 3:
+    case 4:
+      return [['cookie', credentials.session]];
+    case 5: {
+      const ticket = credentials.ticket(model) ?? 'sotto_tkt_none';
+      return [['x-router-ticket', random.below(4) === 0 ? printable(strangeText(ticket, random)) : ticket]];
+    }
+    default:
+      return [['authorization', `Bearer ${credentials.inferenceKey}`]];
+  }
+}
+
+function makeBody({ operation, components }: Described, model: string, random: SeededRandom): Buffer | undefined {
+  const media = operation.requestBody?.content['application/json'];
+  if (media === undefined) return undefined;
+  const isExample = media.example !== undefined && random.below(2) === 0;
+  const made = isExample ? structuredClone(media.example) : sample(media.schema, components, random);
+  if (typeof made === 'object' && made !== null && 'model' in made) made.model = model;
+  let text = JSON.stringify(made);
+  for (let changes = [0, 0, 1, 1, 2, 4][random.below(6)] ?? 0; changes > 0; changes -= 1)
+    text = mutateJson(text, words, random);
+  const bytes = Buffer.from(text);
+  return random.below(12) === 0 ? Buffer.from(mutate(bytes, random)) : bytes;
+}
+
+function strangeText(text: string, random: SeededRandom): string {
+  const at = random.below(text.length + 1);
+  return text.slice(0, at) + (nastyWords[random.below(nastyWords.length)] ?? '') + text.slice(at + random.below(3));
+}
+
+const oddSegments = [
+  '//',
+  '/../',
+  '/./',
+  '/%2e%2e/',
+  '/%00',
+  '/%zz',
+  ';x=1',
+  '/__proto__',
+  '/%F0%9F%92%A9',
+  '%ff',
+  '/',
+];
+
+function strangePath(path: string, random: SeededRandom): string {
+  const at = 1 + random.below(path.length);
+  return path.slice(0, at) + (oddSegments[random.below(oddSegments.length)] ?? '') + path.slice(at);
+}
+
+/** What a header may carry on its way. */
+const printable = (text: string): string =>
+  text
+    .replaceAll(/[^\x20-\x7e\x80-\xff]/g, '?')
+    .trim()
+    .slice(0, 4000);

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { startTestPostgres, type TestPostgres } from '../../../test/kit/postgres.ts';
+import { type FakeProvider, startProvider } from '../../../test/kit/provider.ts';
+import { type Service, startService, type TestAccount } from '../../../test/kit/service.ts';
+
+/** The service with everything switched on, an account with money, and somebody who is signed in. */
+export interface HttpWorld {
+  readonly service: Service;
+  readonly account: TestAccount;
+  /** A `cookie` header of a fresh session. */
+  session(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const model = (id: string, type: string, pricing: object): object => ({
+  id,
+  model_type: type,
+  context_length: 32_768,
+  ...(type === 'text' ? { max_output_tokens: 4096 } : {}),
+  routes: [
+    {
+      provider: 'fuzz',
+      upstream_model: id,
+      privacy_class: 'private',
+      pricing,
+      ...(type === 'text'
+        ? {
+            capabilities: {
+              tools: true,
+              vision: true,
+              structured_output: true,
+              reasoning: { efforts: ['low', 'high'], can_disable: true },
+            },
+          }
+        : {}),
+    },
+  ],
+});
+
+export async function startHttpWorld(): Promise<HttpWorld> {
+  const postgres: TestPostgres = await startTestPostgres();
+  const provider: FakeProvider = await startProvider();
+  const registry = {
+    providers: [{ id: 'fuzz', name: 'Fuzz', adapter: 'openai', base_url: provider.baseUrl, privacy_class: 'private' }],
+  };
+  const catalog = {
+    models: [
+      model('fuzz/chat', 'text', { input: 0.5, output: 1.5 }),
+      model('fuzz/embedding', 'embedding', { input: 0.02 }),
+      model('fuzz/image', 'image', { image: 0.01 }),
+      model('fuzz/speech', 'tts', { input_characters: 15 }),
+    ],
+  };
+  const service = await startService({
+    planes: 'one',
+    databaseUrl: await postgres.createDatabase(),
+    registry: JSON.stringify(registry),
+    catalog: JSON.stringify(catalog),
+    environment: { CONNECTED_APPS: 'on', BILLING_TEST_RAIL: 'on', ATTESTATION: 'simulated', LOG_LEVEL: 'warn' },
+  });
+  const account = await service.createAccount({ usd: 1000 });
+  const [email, password] = [`${randomUUID()}@fuzz.example`, `pw-${randomUUID()}`];
+  const post = (path: string, body: object) =>
+    fetch(`${service.controlUrl}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const signUp = await post('/auth/sign-up/email', { name: 'x', email, password });
+  if (signUp.status !== 200) throw new Error(`nobody could sign up: ${signUp.status} ${await signUp.text()}`);
+  return {
+    service,
+    account,
+    async session() {
+      const answer = await post('/auth/sign-in/email', { email, password });
+      await answer.body?.cancel();
+      return answer.headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0] ?? '')
+        .join('; ');
+    },
+    async stop() {
+      await service.stop();
+      await provider.stop();
+      await postgres.stop();
+    },
+  };
+}

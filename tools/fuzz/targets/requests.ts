@@ -1,0 +1,483 @@
+import {
+  canonicalPolicy,
+  matchesProvider,
+  measureChat,
+  measureEmbeddings,
+  readPreferences,
+  readRequestPolicy,
+  requestedOutputTokens,
+} from '@sotto/router';
+import { bindingsOf } from '@sotto/state';
+import {
+  attestationTicketRequestSchema,
+  chatRequestSchema,
+  embeddingsRequestSchema,
+  imageRequestSchema,
+  imageSettings,
+  isJsonWithinDepth,
+  parseModelReference,
+  parseRequest,
+  providerParameters,
+  reasoningSelection,
+  routingPreviewRequestSchema,
+  ServiceError,
+  sealedChatSchema,
+  sealedContentBytes,
+  sealedQuestionSchema,
+  speechRequestSchema,
+  ticketRequestSchema,
+  usageDailyQuerySchema,
+  usageQuerySchema,
+} from '@sotto/wire';
+import type { z } from 'zod';
+import { readChatQuestion } from '../../../apps/confidential/src/chat/chat-question.ts';
+import { readEmbeddingsQuestion } from '../../../apps/confidential/src/embeddings/embeddings-question.ts';
+import type { ProviderSet } from '../../../apps/confidential/src/providers/provider-set.ts';
+import { readJsonBody } from '../../../packages/http/src/json-body.ts';
+import { anthropicAdapter } from '../../../packages/providers/src/anthropic/anthropic-adapter.ts';
+import { bedrockAdapter } from '../../../packages/providers/src/bedrock/bedrock-adapter.ts';
+import { googleAdapter } from '../../../packages/providers/src/google/google-adapter.ts';
+import { openAiAdapter } from '../../../packages/providers/src/openai/openai-adapter.ts';
+import { target as chatTarget } from '../../../packages/providers/src/testing/fixtures.ts';
+import { readImageUrl } from '../../../packages/providers/src/translate/image-source.ts';
+import { imageUrlSchema } from '../../../packages/wire/src/requests/image-url.ts';
+import { bytesOf, type FuzzTarget, jsonBytes, promise } from '../engine/target.ts';
+
+/** What a refusal may be: told in our words, and short whatever was sent. */
+function refused(error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
+  promise(error.status >= 400 && error.status < 500, `a request that is refused with ${error.status}`);
+  promise(`${error.message}${error.param ?? ''}`.length < 2000, 'a refusal that repeats what was sent at length');
+}
+
+/** The body as the edge parses it; undefined where it is refused there. */
+function bodyOf(input: Buffer): object | undefined {
+  try {
+    return readJsonBody(input);
+  } catch (error) {
+    refused(error);
+    return undefined;
+  }
+}
+
+function parsedBy<Schema extends z.ZodType>(
+  schema: Schema,
+  input: Buffer,
+  then: (value: z.infer<Schema>, body: object) => void = () => {},
+): void {
+  const body = bodyOf(input);
+  if (body === undefined) return;
+  try {
+    then(parseRequest(schema, body), body);
+  } catch (error) {
+    refused(error);
+  }
+}
+
+const chatSeeds = [
+  { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] },
+  {
+    model: '/auto',
+    models: ['a/b', 'c/d:nitro'],
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'y' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+        reasoning: 'z',
+        reasoning_details: [{ type: 'reasoning.text', text: 't', signature: 's' }],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'done' },
+      { role: 'developer', content: 'd', name: 'n' },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'f',
+          description: 'd',
+          parameters: {
+            type: 'object',
+            properties: { a: { type: ['number', 'null'], anyOf: [{ $ref: '#/$defs/x' }] } },
+            $defs: { x: {} },
+          },
+          strict: true,
+        },
+      },
+    ],
+    tool_choice: { type: 'function', function: { name: 'f' } },
+    parallel_tool_calls: false,
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } },
+    temperature: 1,
+    top_p: 0.5,
+    stop: ['x'],
+    seed: 1,
+    frequency_penalty: 0,
+    presence_penalty: 0,
+    max_tokens: 5,
+    max_completion_tokens: 5,
+    stream: true,
+    stream_options: { include_usage: true },
+    reasoning_effort: 'low',
+    reasoning: { effort: 'low', enabled: true, exclude: false },
+    user: 'u',
+    n: 1,
+    provider: {
+      order: ['acme/eu'],
+      only: ['acme'],
+      ignore: ['other'],
+      sort: 'price',
+      minimum_privacy: 'private',
+      max_price: { input: 1, output: 2 },
+      max_attempts: 2,
+      allow_fallbacks: true,
+      require_parameters: true,
+    },
+    acme_parameters: { top_k: 3, strip_thinking_response: true },
+  },
+];
+const words = [
+  ...[
+    'role',
+    'user',
+    'system',
+    'assistant',
+    'tool',
+    'developer',
+    'content',
+    'text',
+    'type',
+    'image_url',
+    'url',
+    'tool_calls',
+  ],
+  ...['function', 'name', 'arguments', 'parameters', 'properties', '$ref', '$defs', 'items', 'anyOf', 'enum', 'strict'],
+  ...[
+    'reasoning',
+    'effort',
+    'enabled',
+    'provider',
+    'only',
+    'order',
+    'ignore',
+    'sort',
+    'price',
+    'throughput',
+    'latency',
+  ],
+  ...['minimum_privacy', 'tee', 'e2ee', 'max_price', 'acme/eu', 'acme_parameters', 'strip_thinking_response', ':floor'],
+  ...[
+    'data:image/png;base64,',
+    'https://',
+    'input_audio',
+    'file',
+    'refusal',
+    'cache_control',
+    'json_schema',
+    '_parameters',
+  ],
+];
+
+/** What becomes of a chat request that was taken: measured, bound, and written for each API. */
+function chatRequest(input: Buffer): void {
+  parsedBy(chatRequestSchema, input, (chat, body) => {
+    promise(isJsonWithinDepth(chat, 90), 'a request deeper than it may be');
+    const ceiling = requestedOutputTokens(chat);
+    if (ceiling === 'conflict') return;
+    const { size } = measureChat(chat, ceiling);
+    for (const count of Object.values(size)) {
+      promise(typeof count !== 'number' || (Number.isSafeInteger(count) && count >= 0), `a size of ${String(count)}`);
+    }
+    providerParameters(body);
+    for (const { chatRequest: write } of [openAiAdapter, anthropicAdapter, bedrockAdapter, googleAdapter]) {
+      const written = write(chat, chatTarget());
+      if ('unsupported' in written) {
+        promise(written.unsupported.length < 1000, 'a refusal that repeats what was sent at length');
+        continue;
+      }
+      const sent: unknown = JSON.parse(written.body);
+      promise(
+        typeof sent === 'object' && sent !== null && !Object.hasOwn(sent, '__proto__'),
+        'a request with a prototype',
+      );
+    }
+  });
+}
+
+const embeddingsSeeds = [
+  { model: 'a/b', input: ['x', 'y'], dimensions: 3, encoding_format: 'base64' },
+  { model: 'a/b', input: [[1, 2], [3]] },
+  { model: 'a/b', input: [1, 2] },
+];
+const preferences = {
+  provider_sort: 'default',
+  provider_ignore: ['x'],
+  provider_max_attempts: 3,
+  provider_minimum_privacy: 'private',
+  provider_allow_fallbacks: true,
+  privacy_boundary: 'standard',
+  fallback_floor: 'private',
+  auto: { strategy: 'balanced', tiers: 'private', models: { mode: 'only', ids: ['a/b'] } },
+  max_price: { input: 1 },
+};
+const ticket = {
+  model: 'a/b',
+  operation: 'image',
+  models: ['c/d'],
+  provider: 'acme',
+  reasoning_effort: 'high',
+  reasoning: { enabled: false },
+  size: '512x512',
+  response_format: 'b64_json',
+  input_chars: 7,
+  voice: 'v',
+};
+
+const providers: ProviderSet = {
+  get: () => undefined,
+  publicIds: ['acme', 'acme/eu'],
+  isAvailable: () => false,
+  close: async () => {},
+};
+
+/** As the broker judges a request before it asks whether there is money for it. */
+function judged(input: Buffer, read: (body: object, providers: ProviderSet) => unknown): void {
+  const body = bodyOf(input);
+  if (body === undefined) return;
+  try {
+    read(body, providers);
+  } catch (error) {
+    refused(error);
+  }
+}
+
+/** The broker may take 50 ms of a quiet machine for what anybody can send it; here everything is counted as it runs. */
+const brokerGrowth = { bytes: 4 * 2 ** 20, mostMs: 200 } as const;
+/** Beyond 256 KiB control takes no body. */
+const controlGrowth = { bytes: 2 ** 18, mostMs: 200 } as const;
+
+/** Every reader of what clients ask. */
+export const requestTargets: readonly FuzzTarget[] = [
+  { name: 'chat-request', grammar: 'json', share: 10, words, seeds: chatSeeds.map(jsonBytes), read: chatRequest },
+  {
+    name: 'chat-judged',
+    grammar: 'json',
+    share: 4,
+    words,
+    seeds: chatSeeds.map(jsonBytes),
+    grows: brokerGrowth,
+    read: (input) =>
+      judged(input, (body, known) => anthropicAdapter.chatRequest(readChatQuestion(body, known).chat, chatTarget())),
+  },
+  {
+    name: 'embeddings-judged',
+    grammar: 'json',
+    share: 2,
+    words: ['input', 'dimensions', 'encoding_format', 'base64'],
+    seeds: embeddingsSeeds.map(jsonBytes),
+    grows: brokerGrowth,
+    read: (input) => judged(input, readEmbeddingsQuestion),
+  },
+  {
+    name: 'embeddings-request',
+    grammar: 'json',
+    share: 2,
+    words: ['input', 'dimensions', 'encoding_format', 'base64'],
+    seeds: embeddingsSeeds.map(jsonBytes),
+    read: (input) => parsedBy(embeddingsRequestSchema, input, (request) => void measureEmbeddings(request)),
+  },
+  {
+    name: 'ticket-request',
+    grammar: 'json',
+    share: 3,
+    words,
+    seeds: [jsonBytes(ticket), jsonBytes({ model: 'a/b' })],
+    grows: controlGrowth,
+    read: (input) =>
+      parsedBy(ticketRequestSchema, input, (request) => {
+        const reasoning = reasoningSelection(request);
+        const bound = bindingsOf({
+          operation: request.operation ?? 'chat',
+          model: request.model,
+          models: request.models,
+          provider: request.provider,
+          reasoning,
+        });
+        for (const part of Object.values(bound)) promise(part.length <= 64, `a binding of ${part.length} characters`);
+      }),
+  },
+  {
+    name: 'policy',
+    grammar: 'json',
+    share: 3,
+    words,
+    seeds: [
+      jsonBytes({ model: 'a/b:floor', provider: chatSeeds[1]?.provider }),
+      jsonBytes({ model: 'a/b', provider: 'acme' }),
+    ],
+    read: (input) =>
+      parsedBy(ticketRequestSchema, input, ({ provider, model }) => {
+        const { suffix } = parseModelReference(model);
+        const decided = readRequestPolicy(provider, suffix);
+        promise(
+          canonicalPolicy(provider) === canonicalPolicy(structuredClone(provider)),
+          'a policy that is not itself',
+        );
+        if (decided.ok) for (const id of decided.value.only ?? []) matchesProvider(id, 'acme/eu');
+      }),
+  },
+  {
+    name: 'preferences',
+    grammar: 'json',
+    share: 2,
+    words: [
+      ...words,
+      'privacy_boundary',
+      'maximum',
+      'fallback_floor',
+      'auto',
+      'tiers',
+      'provider_sort',
+      'all',
+      'except',
+    ],
+    seeds: [jsonBytes(preferences)],
+    grows: controlGrowth,
+    read: (input) => {
+      const body = bodyOf(input);
+      if (body === undefined) return;
+      try {
+        const decided = readPreferences(body);
+        if (!decided.ok) return;
+        const again = readPreferences(decided.value);
+        promise(
+          again.ok && JSON.stringify(again.value) === JSON.stringify(decided.value),
+          'preferences that change when they are read again',
+        );
+      } catch (error) {
+        refused(error);
+      }
+    },
+  },
+  {
+    name: 'other-requests',
+    grammar: 'json',
+    share: 3,
+    words: [
+      ...words,
+      'prompt_tokens',
+      'workspace_id',
+      'size',
+      '512x512',
+      'voice',
+      'input_chars',
+      'nonce',
+      'family',
+      'near',
+      'stream',
+    ],
+    seeds: [
+      { model: 'a/b', prompt: 'x', size: '512x512', response_format: 'url' },
+      { model: 'a/b', input: 'x', voice: 'v', response_format: 'mp3', speed: 1 },
+      {
+        model: 'a/b',
+        prompt_tokens: 1,
+        max_tokens: 2,
+        tools: true,
+        preferences,
+        workspace_id: '7f9c0d5e-8d0e-4b57-9a3f-1d2f7b7c9a10',
+      },
+      { model: 'a/b', provider: 'acme' },
+      { family: 'near', model: 'a/b', provider: { only: ['acme'] }, stream: true, reasoning_effort: 'low' },
+    ].map(jsonBytes),
+    read: (input) => {
+      parsedBy(imageRequestSchema, input, (request) => void imageSettings(request));
+      for (const schema of [
+        speechRequestSchema,
+        routingPreviewRequestSchema,
+        attestationTicketRequestSchema,
+        sealedQuestionSchema,
+      ])
+        parsedBy(schema, input);
+    },
+  },
+  {
+    name: 'sealed-chat',
+    grammar: 'json',
+    share: 2,
+    words: [...words, 'ab'.repeat(90)],
+    seeds: [
+      jsonBytes({
+        model: 'm',
+        messages: [{ role: 'user', content: 'ab'.repeat(90) }],
+        max_tokens: 4,
+        stream: true,
+        temperature: 1,
+      }),
+    ],
+    read: (input) =>
+      parsedBy(sealedChatSchema(72), input, (chat) => {
+        const bytes = sealedContentBytes(chat, 72);
+        promise(Number.isSafeInteger(bytes) && bytes >= 0, `${bytes} bytes of content`);
+      }),
+  },
+  {
+    name: 'query-strings',
+    grammar: 'text',
+    share: 2,
+    words: [
+      'limit=',
+      'cursor=',
+      'from=2026-01-01',
+      '&to=',
+      'group_by=day,model',
+      'format=csv',
+      '%00',
+      '&limit=1',
+      'workspace_id=',
+    ],
+    seeds: [
+      bytesOf('limit=10&cursor=abc&from=2026-01-01&to=2026-02-01T00:00:00Z&model=a/b'),
+      bytesOf('group_by=day,model&format=csv&from=2026-01-01'),
+    ],
+    read: (input) => {
+      const query: Record<string, unknown> = Object.create(null);
+      for (const [name, value] of new URLSearchParams(input.toString('latin1'))) {
+        query[name] = name in query ? [query[name], value].flat() : value;
+      }
+      for (const schema of [usageQuerySchema, usageDailyQuerySchema]) {
+        try {
+          parseRequest(schema, query);
+        } catch (error) {
+          refused(error);
+        }
+      }
+    },
+  },
+  {
+    name: 'image-url',
+    grammar: 'text',
+    share: 3,
+    words: ['data:image/', ';base64,', 'https://', 'image/png', ';charset=', ',', 'DATA:'],
+    seeds: [
+      bytesOf('data:image/png;base64,iVBORw0KGgo='),
+      bytesOf('https://x.example/y.png'),
+      bytesOf('data:image/jpeg;name=a.jpg;base64,AAAA'),
+    ],
+    read: (input) => {
+      const url = input.toString('utf8');
+      if (!imageUrlSchema.safeParse(url).success) return;
+      const source = readImageUrl(url);
+      if ('url' in source) promise(/^https:\/\/\S+$/i.test(source.url), 'another address than https');
+      else promise(/^image\/[a-z]+$/.test(source.mediaType), 'a type that is none of an image');
+    },
+  },
+];
