@@ -338,22 +338,30 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     async settled({ accountId, managementKey }) {
       let balance = 0n;
-      await until(async () => {
-        const answer = await fetch(`${controlUrl}/balance`, { headers: { authorization: `Bearer ${managementKey}` } });
-        if (answer.status !== 200) return false;
-        const { available, reserved } = (await answer.json()) as { available: number; reserved: number };
-        const { rows } = await pool.query<{ balance: string; ledger: string }>(
-          `select balance_nusd as balance,
+      let last = 'no answer yet';
+      await until(
+        async () => {
+          const answer = await fetch(`${controlUrl}/balance`, {
+            headers: { authorization: `Bearer ${managementKey}` },
+          });
+          last = `${answer.status} ${await answer.clone().text()}`;
+          if (answer.status !== 200) return false;
+          const { available, reserved } = (await answer.json()) as { available: number; reserved: number };
+          const { rows } = await pool.query<{ balance: string; ledger: string }>(
+            `select balance_nusd as balance,
              (select coalesce(sum(amount_nusd), 0) from ledger_entries where ledger_account = 'wallet:' || a.id) as ledger
            from accounts a where id = $1`,
-          [accountId],
-        );
-        const [row] = rows;
-        if (row === undefined || row.balance !== row.ledger) return false;
-        balance = BigInt(row.balance);
-        // The other way round nine million dollars would be a nano-dollar off.
-        return reserved === 0 && available === nusdToUsd(balance);
-      }, 'everything is settled');
+            [accountId],
+          );
+          const [row] = rows;
+          last += `, in Postgres ${JSON.stringify(row)}`;
+          if (row === undefined || row.balance !== row.ledger) return false;
+          balance = BigInt(row.balance);
+          // The other way round nine million dollars would be a nano-dollar off.
+          return reserved === 0 && available === nusdToUsd(balance);
+        },
+        () => `everything is settled; last seen: ${last}`,
+      );
       return balance;
     },
 

@@ -68,7 +68,9 @@ it(
     const said = `seed ${seed}, killed ${JSON.stringify([...killed])}, ${load.sent.length} requests`;
     expectCivil(load.sent.filter(({ called }) => called.status !== undefined));
     expect(load.sent.filter(({ called }) => called.complete).length, said).toBeGreaterThan(load.sent.length / 4);
-    await service.settled(stage.account);
+    await service.settled(stage.account).catch((failure: Error) => {
+      throw new Error(`${failure.message}; ${said}`);
+    });
     const audit = await service.runControl(['audit']);
     expect(audit, said).toMatchObject({ code: 0, output: expect.stringContaining('clean: to the nano-dollar') });
     const shortfall = await service.pool.query(
